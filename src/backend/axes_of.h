@@ -81,7 +81,7 @@ static inline axes axes_of_slice(const graph_shape *whole, const graph_shape *sm
     return a;
 }
 
-/* One input of a Concat along `axis`, where it has `size` places. */
+/* One input of a Concat along `axis`, where it has `size` positions. */
 static inline axes axes_of_part(const graph_shape *y, int32_t axis, int64_t size)
 {
     axes a = {.rank = 0};

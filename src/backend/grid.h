@@ -1,5 +1,5 @@
 /*
- * GridSample: the elements and weights that a place of the grid means, in one arithmetic for all
+ * GridSample: the elements and weights that a position of the grid means, in one arithmetic for all
  * backends. Pure functions.
  */
 #ifndef TEQUIO_BACKEND_GRID_H
@@ -12,8 +12,8 @@
 enum {
     GRID_AXES = 3,
     GRID_PER_AXIS = 4,
-    GRID_LONGEST = 64,       /* elements a place: cubic, three axes */
-    GRID_FURTHEST = 1 << 24, /* a place further away counts as nowhere */
+    GRID_LONGEST = 64,       /* elements a position: cubic, three axes */
+    GRID_FURTHEST = 1 << 24, /* a position further away counts as nowhere */
 };
 
 /* Elements a coordinate means. */
@@ -31,9 +31,9 @@ typedef struct grid_plane {
     grid_beyond beyond;
     bool align_corners, pixels;
     int axes;
-    int per_place;                              /* elements: filter to the power of axes */
+    int per_position;                           /* elements: filter to the power of axes */
     int64_t size[GRID_AXES], stride[GRID_AXES]; /* of the spatial axes of x */
-    int64_t n, channels, elements, places;      /* of x and of y, in a plane */
+    int64_t n, channels, elements, positions;   /* of x and of y, in a plane */
 } grid_plane;
 
 /* What a coordinate means along its axis. */
@@ -87,7 +87,7 @@ INLINE int64_t grid_index(const grid_plane *s, int64_t i, int64_t size)
     return i < 0 ? 0 : i >= size ? size - 1 : i;
 }
 
-/* The place on the axis that coordinate g names, and its derivative. */
+/* The position on the axis that coordinate g names, and its derivative. */
 INLINE float grid_unfold(const grid_plane *s, float g, int64_t size, float *derivative)
 {
     float n = (float)size, edge = s->align_corners ? 0.0f : 0.5f;
@@ -132,14 +132,14 @@ INLINE void grid_find_axis(const grid_plane *s, float g, int64_t size, grid_axis
     }
 }
 
-/* The coordinates g of a place; the last one is the first axis'. */
+/* The coordinates g of a position; the last one is the first axis'. */
 INLINE void grid_find(const grid_plane *s, const float *g, grid_axis *ret)
 {
     for (int d = 0; d < s->axes; d++)
         grid_find_axis(s, g[s->axes - 1 - d], s->size[d], &ret[d]);
 }
 
-/* Element k of a place: where, and its weight; 0 and 0 for nothing. */
+/* Element k of a position: where, and its weight; 0 and 0 for nothing. */
 INLINE int64_t grid_element(const grid_plane *s, const grid_axis *axis, int k, float *ret_weight)
 {
     int64_t at = 0;

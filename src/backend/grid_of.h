@@ -12,7 +12,7 @@ static inline grid_plane grid_of(const grid_attr *a, const graph_shape *x, const
     grid_plane s = {.align_corners = a->align_corners || a->pixels,
                     .pixels = a->pixels,
                     .axes = x->rank - 2,
-                    .per_place = 1};
+                    .per_position = 1};
     s.filter = a->mode == GRID_NEAREST  ? GRID_BY_ONE
                : a->mode == GRID_LINEAR ? GRID_BY_TWO
                                         : GRID_BY_FOUR;
@@ -21,13 +21,13 @@ static inline grid_plane grid_of(const grid_attr *a, const graph_shape *x, const
                                            : GRID_IS_MIRRORED;
     s.n = x->dim[0];
     s.channels = x->dim[1];
-    s.elements = s.places = 1;
+    s.elements = s.positions = 1;
     for (int d = s.axes - 1; d >= 0; d--) {
         s.size[d] = x->dim[2 + d];
         s.stride[d] = s.elements;
         s.elements *= x->dim[2 + d];
-        s.places *= grid->dim[1 + d];
-        s.per_place *= (int)s.filter;
+        s.positions *= grid->dim[1 + d];
+        s.per_position *= (int)s.filter;
     }
     return s;
 }

@@ -27,7 +27,7 @@ typedef struct roi_bins {
     int64_t samples;     /* of a bin */
 } roi_bins;
 
-/* Pixels that a sample lies between: their places in the plane, and weights; 0 outside. */
+/* Pixels that a sample lies between: their positions in the plane, and weights; 0 outside. */
 typedef struct roi_sample {
     int64_t at[ROI_CORNERS];
     float weight[ROI_CORNERS];
@@ -54,7 +54,7 @@ INLINE roi_bins roi_bins_of(const roi_pool *s, float from, float to, int64_t n, 
 }
 
 /* Where sample k of bin i lies. */
-INLINE float roi_place(const roi_bins *b, int64_t i, int64_t k)
+INLINE float roi_position(const roi_bins *b, int64_t i, int64_t k)
 {
     return b->begin + (float)i * b->length + ((float)k + 0.5f) * b->length / (float)b->samples;
 }
@@ -95,7 +95,7 @@ INLINE float roi_value(const roi_pool *s, const roi_bins *down, const roi_bins *
     bool any = false;
     for (int64_t iy = 0; iy < down->samples; iy++)
         for (int64_t ix = 0; ix < across->samples; ix++) {
-            roi_sample r = roi_sample_at(s, roi_place(down, i, iy), roi_place(across, j, ix));
+            roi_sample r = roi_sample_at(s, roi_position(down, i, iy), roi_position(across, j, ix));
             for (int k = 0; k < ROI_CORNERS; k++) {
                 float term = r.weight[k] * plane[r.at[k]];
                 sum += term;
@@ -117,7 +117,7 @@ INLINE int64_t roi_winner(const roi_pool *s, const roi_bins *down, const roi_bin
     *ret_weight = 0.0f;
     for (int64_t iy = 0; iy < down->samples; iy++)
         for (int64_t ix = 0; ix < across->samples; ix++) {
-            roi_sample r = roi_sample_at(s, roi_place(down, i, iy), roi_place(across, j, ix));
+            roi_sample r = roi_sample_at(s, roi_position(down, i, iy), roi_position(across, j, ix));
             for (int k = 0; k < ROI_CORNERS; k++) {
                 float term = r.weight[k] * plane[r.at[k]];
                 if (at >= 0 && !(term > most))
@@ -138,13 +138,13 @@ INLINE void roi_spread(const roi_pool *s, const roi_bins *down, const roi_bins *
     for (int64_t i = 0; i < s->rows; i++)
         for (int64_t iy = 0; iy < down->samples; iy++) {
             int64_t row[2];
-            float rest, y = roi_place(down, i, iy);
+            float rest, y = roi_position(down, i, iy);
             if (!roi_between(y, s->height, row, &rest) || (row[1] + 1) * s->width <= first ||
                 row[0] * s->width >= end)
                 continue;
             for (int64_t j = 0; j < s->columns; j++)
                 for (int64_t ix = 0; ix < across->samples; ix++) {
-                    roi_sample r = roi_sample_at(s, y, roi_place(across, j, ix));
+                    roi_sample r = roi_sample_at(s, y, roi_position(across, j, ix));
                     for (int k = 0; k < ROI_CORNERS; k++)
                         if (r.weight[k] != 0.0f && r.at[k] >= first && r.at[k] < end)
                             plane[r.at[k]] += dy[i * s->columns + j] * r.weight[k] / n;

@@ -13,9 +13,9 @@ enum { SPATIAL = 3 };
 /* Who chooses the pads of a window; the shape rule puts its choice into `pads`. */
 typedef enum auto_pad {
     PAD_GIVEN,
-    PAD_SAME_UPPER,     /* ceil(size / stride) places; an odd pad more goes behind */
-    PAD_SAME_LOWER,     /* ... in front */
-    PAD_VALID,          /* none */
+    PAD_SAME_UPPER, /* ceil(size / stride) positions; an odd pad more goes behind */
+    PAD_SAME_LOWER, /* ... in front */
+    PAD_VALID,      /* none */
 } auto_pad;
 
 /* CONV, CONV_BWD_DATA, CONV_BWD_WEIGHTS: x [N,C,spatial...], w [M,C/group,kernel...].

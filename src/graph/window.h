@@ -10,7 +10,7 @@
 #include "graph/attrs.h"
 
 typedef struct window {
-    int64_t in[SPATIAL], out[SPATIAL]; /* places of a plane of x and of y */
+    int64_t in[SPATIAL], out[SPATIAL]; /* positions of a plane of x and of y */
     int64_t kernel[SPATIAL], stride[SPATIAL], dilation[SPATIAL]; /* 1: taps are neighbours */
     int64_t begin[SPATIAL], end[SPATIAL];                        /* padding, as it was given */
     int64_t overhang[SPATIAL]; /* how far the last window reaches beyond it; below 0: not so far */

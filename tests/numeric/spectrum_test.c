@@ -1,6 +1,6 @@
 /*
  * DFT, STFT and Col2Im as they are imported, against their definitions: sums over all pairs of
- * places and frequencies, and over all elements of all blocks, in double.
+ * positions and frequencies, and over all elements of all blocks, in double.
  */
 #include "common/base/rng.h"
 #include "graph/attrs.h"
@@ -233,19 +233,19 @@ static const char *list(file *f, const int64_t *x, int n)
     return copy;
 }
 
-/* Adds element `b` of the block at place `l` to its plane, if it is on it. */
-static void add_element(const fold_row *r, const int64_t *places, int64_t b, int64_t l, double x,
+/* Adds element `b` of the block at position `l` to its plane, if it is on it. */
+static void add_element(const fold_row *r, const int64_t *positions, int64_t b, int64_t l, double x,
                         double *plane)
 {
-    int64_t at = 0, block[3], place[3];
+    int64_t at = 0, block[3], position[3];
     for (int i = r->axes; i-- > 0;) {
         block[i] = b % r->block[i];
         b /= r->block[i];
-        place[i] = l % places[i];
-        l /= places[i];
+        position[i] = l % positions[i];
+        l /= positions[i];
     }
     for (int i = 0; i < r->axes; i++) {
-        int64_t k = place[i] * r->strides[i] + block[i] * r->dilations[i] - r->pads[i];
+        int64_t k = position[i] * r->strides[i] + block[i] * r->dilations[i] - r->pads[i];
         if (k < 0 || k >= r->image[i])
             return;
         at = at * r->image[i] + k;
@@ -256,25 +256,26 @@ static void add_element(const fold_row *r, const int64_t *places, int64_t b, int
 static void check_fold(const fold_row *r)
 {
     static double x[RUN_MOST_ELEMENTS], want[RUN_MOST_ELEMENTS];
-    int64_t places[3], n_block = 1, n_places = 1, n_image = 1;
+    int64_t positions[3], n_block = 1, n_positions = 1, n_image = 1;
     for (int i = 0; i < r->axes; i++) {
-        places[i] = (r->image[i] + r->pads[i] + r->pads[r->axes + i] -
-                     r->dilations[i] * (r->block[i] - 1) - 1) /
-                        r->strides[i] +
-                    1;
+        positions[i] = (r->image[i] + r->pads[i] + r->pads[r->axes + i] -
+                        r->dilations[i] * (r->block[i] - 1) - 1) /
+                           r->strides[i] +
+                       1;
         n_block *= r->block[i];
-        n_places *= places[i];
+        n_positions *= positions[i];
         n_image *= r->image[i];
     }
-    fill(x, 6 * n_block * n_places, 1);
+    fill(x, 6 * n_block * n_positions, 1);
     memset(want, 0, sizeof want);
     for (int64_t p = 0; p < 6; p++)
         for (int64_t b = 0; b < n_block; b++)
-            for (int64_t l = 0; l < n_places; l++)
-                add_element(r, places, b, l, x[(p * n_block + b) * n_places + l], want + p * n_image);
+            for (int64_t l = 0; l < n_positions; l++)
+                add_element(r, positions, b, l, x[(p * n_block + b) * n_positions + l],
+                            want + p * n_image);
     file *f = file_create(18);
     file_input(f, "x", FILE_FLOAT,
-               arena_printf(f->a, "2,%d,%d", (int)(3 * n_block), (int)n_places));
+               arena_printf(f->a, "2,%d,%d", (int)(3 * n_block), (int)n_positions));
     file_ints(f, "image", list(f, r->image, r->axes));
     file_ints(f, "block", list(f, r->block, r->axes));
     Onnx__NodeProto *n = file_node(f, "Col2Im", "x image block", "y");
@@ -282,7 +283,7 @@ static void check_fold(const fold_row *r)
     file_list(f, n, "dilations", list(f, r->dilations, r->axes));
     file_list(f, n, "pads", list(f, r->pads, 2 * r->axes));
     file_output(f, "y");
-    const run_input in[] = {{"x", DT_F32, {3, {2, 3 * n_block, n_places}}, x, false}};
+    const run_input in[] = {{"x", DT_F32, {3, {2, 3 * n_block, n_positions}}, x, false}};
     run_result *y = run_file(f, in, 1, 0);
     assert_int_equal(y->shape[0].rank, 2 + r->axes);
     if (!is_close("Col2Im", y->y[0], want, 6 * n_image, 1e-6))

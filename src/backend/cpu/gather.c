@@ -4,13 +4,13 @@
  * of them names: the axes behind the named ones, or a single element for the Elements forms.
  */
 #include "backend/cpu/picks.h"
-#include "backend/cpu/places.h"
+#include "backend/cpu/positions.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
 
 typedef struct gather_state {
-    index_places places;
+    index_positions positions;
     picks picks;
     picks_fn combine; /* those that put */
 } gather_state;
@@ -19,8 +19,8 @@ typedef struct gather_state {
 static gather_state *begin_state(backend_program *p, cpu_node *n)
 {
     gather_state *s = arena_alloc(p->arena, sizeof *s);
-    const index_places *at = &s->places;
-    s->places = index_places_of(p->g, n->node);
+    const index_positions *at = &s->positions;
+    s->positions = index_positions_of(p->g, n->node);
     s->picks = picks_make(at->outer, at->rows, at->count, at->inner,
                           dtype_bytes(node_out(n, 0)->dtype), p->backend->threads);
     n->state = s;
@@ -31,7 +31,7 @@ static gather_state *begin_state(backend_program *p, cpu_node *n)
 static status run_pick(const cpu_node *n, const cpu_call *c, error *err)
 {
     const gather_state *s = n->state;
-    TRY(places_find(&s->places, c->in[1], c->scratch, err));
+    TRY(positions_find(&s->positions, c->in[1], c->scratch, err));
     picks_take(&s->picks, c->out[0], c->in[0], c->scratch);
     return OK;
 }
@@ -47,7 +47,7 @@ status cpu_plan_gather(backend_program *p, cpu_node *n, error *err)
 static status run_gather_bwd(const cpu_node *n, const cpu_call *c, error *err)
 {
     const gather_state *s = n->state;
-    TRY(places_find(&s->places, c->in[1], c->scratch, err));
+    TRY(positions_find(&s->positions, c->in[1], c->scratch, err));
     if (!node_begin_sum(n, c))
         team_zero(c->out[0], n->program->bytes[n->node->out[0]]);
     picks_combine(&s->picks, c->out[0], c->in[0], c->scratch, s->combine);
@@ -65,7 +65,7 @@ status cpu_plan_gather_bwd(backend_program *p, cpu_node *n, error *err)
 static status run_put(const cpu_node *n, const cpu_call *c, error *err)
 {
     const gather_state *s = n->state;
-    TRY(places_find(&s->places, c->in[1], c->scratch, err));
+    TRY(positions_find(&s->positions, c->in[1], c->scratch, err));
     TRY(node_copy_apart(n, c, err));
     picks_combine(&s->picks, c->out[0], c->in[2], c->scratch, s->combine);
     return OK;

@@ -1,15 +1,15 @@
 /*
- * GridSample and its gradients. A place becomes a few weighted elements of a plane, the same for
- * all channels: places are taken in blocks, whose elements and weights are found once. A block is
- * small, so they stay near. The gradient of x is summed in the order of the places, one thread a
- * channel; that of the grid in the order of the channels.
+ * GridSample and its gradients. A position becomes a few weighted elements of a plane, the same for
+ * all channels: positions are taken in blocks, whose elements and weights are found once. A block
+ * is small, so they stay near. The gradient of x is summed in the order of the positions, one
+ * thread a channel; that of the grid in the order of the channels.
  */
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "backend/grid_of.h"
 #include "common/base/alloc.h"
 
-enum { BLOCK = 32 }; /* places */
+enum { BLOCK = 32 }; /* positions */
 
 typedef struct grid_state {
     grid_plane plane;
@@ -29,13 +29,13 @@ typedef struct grid_task {
     float *y, *dx, *dgrid;
 } grid_task;
 
-/* Elements and weights of place p of the block; of derivatives too if they are asked for. */
-static void find_place(const grid_plane *s, const float *g, block_taps *b, int64_t p,
-                       bool derivatives)
+/* Elements and weights of position p of the block; of derivatives too if they are asked for. */
+static void find_position(const grid_plane *s, const float *g, block_taps *b, int64_t p,
+                          bool derivatives)
 {
     grid_axis axis[GRID_AXES];
     grid_find(s, g, axis);
-    for (int k = 0; k < s->per_place; k++) {
+    for (int k = 0; k < s->per_position; k++) {
         b->at[p][k] = grid_element(s, axis, k, &b->weight[p][k]);
         for (int e = 0; derivatives && e < s->axes; e++)
             b->derivative[e][p][k] = grid_derivative(s, axis, k, e);
@@ -45,9 +45,9 @@ static void find_place(const grid_plane *s, const float *g, block_taps *b, int64
 static void find_block(const grid_task *t, int64_t n, int64_t begin, int64_t end, block_taps *ret,
                        bool derivatives)
 {
-    const float *grid = t->grid + n * t->s->places * t->s->axes;
+    const float *grid = t->grid + n * t->s->positions * t->s->axes;
     for (int64_t p = begin; p < end; p++)
-        find_place(t->s, grid + p * t->s->axes, ret, p - begin, derivatives);
+        find_position(t->s, grid + p * t->s->axes, ret, p - begin, derivatives);
 }
 
 static float read_plane(const float *x, const int64_t *at, const float *weight, int64_t n)
@@ -60,12 +60,12 @@ static float read_plane(const float *x, const int64_t *at, const float *weight, 
 
 static int64_t n_blocks(const grid_plane *s)
 {
-    return (s->places + BLOCK - 1) / BLOCK;
+    return (s->positions + BLOCK - 1) / BLOCK;
 }
 
 static int64_t block_end(const grid_plane *s, int64_t begin)
 {
-    return begin + BLOCK < s->places ? begin + BLOCK : s->places;
+    return begin + BLOCK < s->positions ? begin + BLOCK : s->positions;
 }
 
 static void sample_blocks(int64_t first, int64_t last, void *arg)
@@ -78,12 +78,12 @@ static void sample_blocks(int64_t first, int64_t last, void *arg)
         find_block(t, n, begin, end, &b, false);
         for (int64_t c = n * s->channels; c < (n + 1) * s->channels; c++)
             for (int64_t p = begin; p < end; p++)
-                t->y[c * s->places + p] = read_plane(t->x + c * s->elements, b.at[p - begin],
-                                                     b.weight[p - begin], s->per_place);
+                t->y[c * s->positions + p] = read_plane(t->x + c * s->elements, b.at[p - begin],
+                                                        b.weight[p - begin], s->per_position);
     }
 }
 
-/* Groups of channels of one example, all places in their order. */
+/* Groups of channels of one example, all positions in their order. */
 static void add_to_planes(int64_t first, int64_t last, void *arg)
 {
     const grid_task *t = arg;
@@ -92,14 +92,14 @@ static void add_to_planes(int64_t first, int64_t last, void *arg)
     for (int64_t i = first; i < last; i++) {
         int64_t n = i / t->groups, group = i % t->groups, channels = s->channels;
         int64_t from = channels * group / t->groups, to = channels * (group + 1) / t->groups;
-        for (int64_t begin = 0; begin < s->places; begin += BLOCK) {
+        for (int64_t begin = 0; begin < s->positions; begin += BLOCK) {
             int64_t end = block_end(s, begin);
             find_block(t, n, begin, end, &b, false);
             for (int64_t c = n * channels + from; c < n * channels + to; c++)
                 for (int64_t p = begin; p < end; p++)
-                    for (int64_t k = 0; k < s->per_place; k++)
+                    for (int64_t k = 0; k < s->per_position; k++)
                         t->dx[c * s->elements + b.at[p - begin][k]] +=
-                            b.weight[p - begin][k] * t->dy[c * s->places + p];
+                            b.weight[p - begin][k] * t->dy[c * s->positions + p];
         }
     }
 }
@@ -116,10 +116,10 @@ static void gradient_blocks(int64_t first, int64_t last, void *arg)
             for (int e = 0; e < s->axes; e++) {
                 float sum = 0.0f;
                 for (int64_t c = n * s->channels; c < (n + 1) * s->channels; c++)
-                    sum += t->dy[c * s->places + p] *
+                    sum += t->dy[c * s->positions + p] *
                            read_plane(t->x + c * s->elements, b.at[p - begin],
-                                      b.derivative[e][p - begin], s->per_place);
-                t->dgrid[(n * s->places + p) * s->axes + s->axes - 1 - e] = sum;
+                                      b.derivative[e][p - begin], s->per_position);
+                t->dgrid[(n * s->positions + p) * s->axes + s->axes - 1 - e] = sum;
             }
     }
 }

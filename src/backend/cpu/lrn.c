@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { LRN_PIECE = 256 }; /* places of a plane */
+enum { LRN_PIECE = 256 }; /* positions of a plane */
 
 typedef struct lrn_state {
     int64_t channels, spatial, pieces; /* of a plane */
@@ -60,7 +60,7 @@ static void finish_bwd(float *dx, const float *shares, const float *dy, const fl
         dx[i] = dy[i] * vec_exp(-beta * vec_log(sum[i])) - factor * x[i] * shares[i];
 }
 
-/* Where piece i begins and how many places it has; channels follow `spatial` floats apart. */
+/* Where piece i begins and how many positions it has; channels follow `spatial` floats apart. */
 static int64_t piece_of(const lrn_state *s, int64_t i, int64_t *ret_n)
 {
     int64_t at = i % s->pieces * LRN_PIECE, left = s->spatial - at;

@@ -15,7 +15,7 @@ enum { PAD_GRAIN = 16384 }; /* elements */
 typedef struct pad_state {
     int rank;                  /* axes up to the last padded one */
     int64_t dim[GRAPH_RANK];   /* of the output */
-    int64_t *from[GRAPH_RANK]; /* by place in the output: elements into the input, -1: filled */
+    int64_t *from[GRAPH_RANK]; /* by position in the output: elements into the input, -1: filled */
     int64_t run;               /* elements behind those axes */
     int64_t rows, begin, end;  /* of the last axis, begin .. end come in one piece */
     size_t element;            /* bytes */

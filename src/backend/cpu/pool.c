@@ -106,7 +106,7 @@ static status run_index_pool(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-/* How many elements of the window at place `o` of axis i lie in image or padding. */
+/* How many elements of the window at position `o` of axis i lie in image or padding. */
 static int64_t count_axis(const window *w, int i, int64_t o)
 {
     int64_t end = w->in[i] + w->begin[i] + w->end[i], count = 0;

@@ -8,7 +8,7 @@
 /* As oneDNN takes it: the image's own axes, and padding behind that makes y fit. */
 shim_window window_shim(const window *w);
 
-/* Input elements under the window at place `o` of the output plane, padding left out. */
+/* Input elements under the window at position `o` of the output plane, padding left out. */
 typedef struct window_taps {
     int64_t first, count[SPATIAL], step[SPATIAL]; /* in elements */
 } window_taps;

@@ -94,7 +94,7 @@ void cuda_node_checks(cuda_node *n, int i, int64_t low, int64_t high)
     n->fault_high[0] = high;
 }
 
-void cuda_node_checks_indices(cuda_node *n, int i, const index_places *at)
+void cuda_node_checks_indices(cuda_node *n, int i, const index_positions *at)
 {
     n->fault_of = cuda_in(n, i)->name;
     n->n_faults = at->depth;

@@ -15,7 +15,7 @@
 #include "backend/cuda/device/gpu.h"
 #include "backend/cuda/kernels/launch.h"
 #include "graph/attrs.h"
-#include "graph/index_places.h"
+#include "graph/index_positions.h"
 
 typedef struct cuda_node cuda_node;
 typedef struct cuda_group cuda_group;
@@ -31,7 +31,7 @@ typedef struct cuda_storage {
 /* An operand of a body. */
 typedef struct cuda_edge {
     cuda_storage seen;      /* as the body finds or leaves it */
-    bool moves;             /* unlike its value: it is a copy, at this place of the scratch */
+    bool moves;             /* unlike its value: it is a copy, at this position of the scratch */
     size_t at;
 } cuda_edge;
 
@@ -62,7 +62,7 @@ struct cuda_node {
     uint64_t fault_node;    /* the number of the node, in the upper half */
     const char *fault_of;   /* what is checked; NULL: nothing is */
     int64_t n_faults;       /* element i must be in fault_low .. fault_high [i % n_faults] */
-    int64_t fault_low[PLACES_AXES], fault_high[PLACES_AXES];
+    int64_t fault_low[INDEX_AXES], fault_high[INDEX_AXES];
     cuda_call call;         /* filled anew at every run */
 };
 
@@ -105,8 +105,8 @@ axes cuda_broadcast(const cuda_node *n);
 
 /* For a plan function whose kernel checks the elements of input i: each must be in low .. high. */
 void cuda_node_checks(cuda_node *n, int i, int64_t low, int64_t high);
-/* ... each must name a place. */
-void cuda_node_checks_indices(cuda_node *n, int i, const index_places *at);
+/* ... each must name a position. */
+void cuda_node_checks_indices(cuda_node *n, int i, const index_positions *at);
 
 /* For plan functions that ask a library: `why` it does not compute the node, NULL if it does. */
 void cuda_node_by(cuda_node *n, const char *library, const char *why);

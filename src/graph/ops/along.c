@@ -1,5 +1,5 @@
 /*
- * What walks along one axis: ArgMax and ArgMin give places and so no gradient; Hardmax is flat
+ * What walks along one axis: ArgMax and ArgMin give positions and so no gradient; Hardmax is flat
  * nearly everywhere; the gradient of a running sum is the running sum from the other end.
  */
 #include "graph/ops/emit.h"

@@ -40,7 +40,7 @@ static status stretch(const graph_node *n, int32_t i, int32_t spatial, int64_t s
         if (reach < wanted) /* ONNX does not say where the zeros go that lack */
             return rule_fail(n, err,
                              "windows of spatial axis %" PRId32 " reach %" PRId64
-                             " places, too few for the size %" PRId64
+                             " positions, too few for the size %" PRId64
                              " that auto_pad asks for; use pads and output_padding",
                              i, reach, wanted);
     }

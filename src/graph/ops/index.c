@@ -40,7 +40,7 @@ static status nothing_there(const graph_node *n, const graph_shape *x, int32_t a
                      SHAPE(x));
 }
 
-/* Indices of the rank of input 0, each a place along attr->axis; one element each. */
+/* Indices of the rank of input 0, each a position along attr->axis; one element each. */
 static status picks_elements(const graph *g, const graph_node *n, graph_shape *ret, error *err)
 {
     const graph_shape *x = rule_shape(g, n, 0), *by = rule_shape(g, n, 1);
@@ -60,7 +60,8 @@ static status picks_elements(const graph *g, const graph_node *n, graph_shape *r
     return OK;
 }
 
-/* Indices [batch..., any..., k]: k places along the axes after attr->batch_dims; a slice each. */
+/* Indices [batch..., any..., k]: k positions along the axes after attr->batch_dims; a slice each.
+ */
 static status picks_slices(const graph *g, const graph_node *n, graph_shape *ret, error *err)
 {
     const graph_shape *x = rule_shape(g, n, 0), *by = rule_shape(g, n, 1);
@@ -197,7 +198,7 @@ static status grad_of_factors(graph *g, const graph_node *n, graph_op gather, gr
     return emit_2(g, OP_MUL, dy, rest, NULL, ret, err);
 }
 
-/* The gradient goes to whoever is the largest or smallest at a place, in equal shares. */
+/* The gradient goes to whoever is the largest or smallest at a position, in equal shares. */
 static status grad_of_extremes(graph *g, const graph_node *n, graph_op gather, graph_val dy,
                                const bool *want_din, graph_val *ret_din, error *err)
 {

@@ -58,7 +58,7 @@ static status slide(const graph_node *n, const graph_shape *x, int32_t i, int64_
     rule_auto_pad(a->auto_pad, &window);
     TRY(rule_slide(n, i, &window, ret, err));
     if (a->kernel[i] == 1)
-        a->dilations[i] = 1; /* says nothing, and oneDNN has no dilated windows of one place */
+        a->dilations[i] = 1; /* says nothing, and oneDNN has no dilated windows of one position */
     a->pads[i] = window.begin;
     a->pads[spatial + i] = window.end;
     int64_t extent = a->dilations[i] * (a->kernel[i] - 1) + 1;

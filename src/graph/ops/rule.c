@@ -159,9 +159,10 @@ void rule_auto_pad(auto_pad mode, rule_window *w)
     bool possible = w->size > 0 && w->kernel > 0 && w->stride > 0 && w->dilation > 0;
     if (mode == PAD_VALID || !possible) /* rule_slide says what is wrong */
         return;
-    int64_t places = (w->size - 1) / w->stride + 1, reach, total;
+    int64_t positions = (w->size - 1) / w->stride + 1, reach, total;
     if (__builtin_mul_overflow(w->dilation, w->kernel - 1, &reach) ||
-        __builtin_add_overflow((places - 1) * w->stride + 1 - w->size, reach, &total) || total < 0)
+        __builtin_add_overflow((positions - 1) * w->stride + 1 - w->size, reach, &total) ||
+        total < 0)
         return;
     w->begin = mode == PAD_SAME_UPPER ? total / 2 : total - total / 2;
     w->end = total - w->begin;
@@ -209,12 +210,12 @@ status rule_slide(const graph_node *n, int32_t axis, const rule_window *w, int64
                          "a window of %" PRId64 " does not fit into spatial axis %" PRId32
                          " of size %" PRId64 " with pads %" PRId64 " and %" PRId64,
                          extent, axis, w->size, w->begin, w->end);
-    int64_t places = room / w->stride + 1;
+    int64_t positions = room / w->stride + 1;
     if (w->ceil_mode && room % w->stride != 0) {
         /* a last window that would begin in the padding behind is left out */
-        if (places * w->stride < w->size + w->begin)
-            places++;
+        if (positions * w->stride < w->size + w->begin)
+            positions++;
     }
-    *ret = places;
+    *ret = positions;
     return OK;
 }

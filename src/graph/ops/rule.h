@@ -93,7 +93,8 @@ typedef struct rule_window {
 /* Sets the window's pads and ceil_mode to what `mode` says of its other numbers. */
 void rule_auto_pad(auto_pad mode, rule_window *w);
 
-/* How many places the window takes; E_CONFIG if its numbers are impossible or it does not fit. */
+/* How many positions the window takes; E_CONFIG if its numbers are impossible or it does not fit.
+ */
 MUST_USE status rule_slide(const graph_node *n, int32_t axis, const rule_window *w, int64_t *ret,
                            error *err);
 

@@ -1,7 +1,7 @@
 /*
- * Col2Im: the sum of blocks at the places that a window slides over, PyTorch's Fold. A transposed
- * convolution with one weight of 1 for each element of a block does that exactly; where no blocks
- * touch or overlap, elements only change their places.
+ * Col2Im: the sum of blocks at the positions that a window slides over, PyTorch's Fold. A
+ * transposed convolution with one weight of 1 for each element of a block does that exactly; where
+ * no blocks touch or overlap, elements only change their positions.
  */
 #include "onnx/ops.h"
 
@@ -10,8 +10,8 @@
 
 typedef struct fold {
     int32_t axes;
-    int64_t image[SPATIAL], block[SPATIAL], places[SPATIAL];
-    int64_t n_block, n_places; /* elements of a block, and blocks */
+    int64_t image[SPATIAL], block[SPATIAL], positions[SPATIAL];
+    int64_t n_block, n_positions; /* elements of a block, and blocks */
     conv_attr conv;            /* strides, dilations, pads and what is left at the end */
 } fold;
 
@@ -49,7 +49,7 @@ static bool is_length(int64_t x)
 /* How often the window fits each axis. */
 static status slide(fold *f, error *err)
 {
-    f->n_block = f->n_places = 1;
+    f->n_block = f->n_positions = 1;
     for (int32_t i = 0; i < f->axes; i++) {
         int64_t begin = f->conv.pads[i], end = f->conv.pads[f->axes + i];
         int64_t stride = f->conv.strides[i], dilation = f->conv.dilations[i];
@@ -60,10 +60,10 @@ static status slide(fold *f, error *err)
         int64_t room = f->image[i] + begin + end - dilation * (f->block[i] - 1) - 1;
         if (room < 0)
             return FAIL(err, E_DATA, "its block does not fit axis %" PRId32 " of the image", i);
-        f->places[i] = room / stride + 1;
+        f->positions[i] = room / stride + 1;
         f->conv.output_padding[i] = room % stride;
         if (__builtin_mul_overflow(f->n_block, f->block[i], &f->n_block) ||
-            __builtin_mul_overflow(f->n_places, f->places[i], &f->n_places))
+            __builtin_mul_overflow(f->n_positions, f->positions[i], &f->n_positions))
             return FAIL(err, E_DATA, "its blocks are too many");
     }
     return OK;
@@ -79,7 +79,7 @@ static bool tiles(const fold *f)
     return true;
 }
 
-/* [NC, block..., places...] to [NC, places_1, block_1, ...]: then an axis of both is one. */
+/* [NC, block..., positions...] to [NC, positions_1, block_1, ...]: then an axis of both is one. */
 static status move_tiles(call *c, const fold *f, graph_val *v, int64_t planes, error *err)
 {
     graph_shape apart = {.rank = 1 + 2 * f->axes, .dim = {planes}};
@@ -87,7 +87,7 @@ static status move_tiles(call *c, const fold *f, graph_val *v, int64_t planes, e
     memset(&order, 0, sizeof order);
     for (int32_t i = 0; i < f->axes; i++) {
         apart.dim[1 + i] = f->block[i];
-        apart.dim[1 + f->axes + i] = f->places[i];
+        apart.dim[1 + f->axes + i] = f->positions[i];
         order.perm[1 + 2 * i] = 1 + f->axes + i;
         order.perm[2 + 2 * i] = 1 + i;
     }
@@ -95,7 +95,7 @@ static status move_tiles(call *c, const fold *f, graph_val *v, int64_t planes, e
     return call_emit(c, OP_TRANSPOSE, v, 1, &order, v, err);
 }
 
-/* [NC, block, places...], by a weight for each element of a block: [block, 1, block...]. */
+/* [NC, block, positions...], by a weight for each element of a block: [block, 1, block...]. */
 static status add_blocks(call *c, const fold *f, graph_val *v, int64_t planes, error *err)
 {
     graph_val in[3] = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
@@ -103,7 +103,7 @@ static status add_blocks(call *c, const fold *f, graph_val *v, int64_t planes, e
     graph_shape w = {.rank = 2 + f->axes, .dim = {f->n_block, 1}};
     host_tensor *ones;
     for (int32_t i = 0; i < f->axes; i++) {
-        x.dim[2 + i] = f->places[i];
+        x.dim[2 + i] = f->positions[i];
         w.dim[2 + i] = f->block[i];
     }
     TRY(host_create(c->im->a, DT_F32, &w, &ones, err));
@@ -122,10 +122,10 @@ status onnx_op_col2_im(call *c, error *err)
     TRY(read_lengths(c, &f, err));
     TRY(slide(&f, err));
     graph_shape s = call_shape_of(c, x);
-    if (s.rank != 3 || s.dim[1] % f.n_block != 0 || s.dim[2] != f.n_places)
+    if (s.rank != 3 || s.dim[1] % f.n_block != 0 || s.dim[2] != f.n_positions)
         return FAIL(err, E_DATA,
                     "its input must be [batch, channels times %" PRId64 ", %" PRId64 "]", f.n_block,
-                    f.n_places);
+                    f.n_positions);
     int64_t planes = s.dim[0] * (s.dim[1] / f.n_block);
     graph_shape y = {.rank = 2 + f.axes, .dim = {s.dim[0], s.dim[1] / f.n_block}};
     for (int32_t i = 0; i < f.axes; i++)

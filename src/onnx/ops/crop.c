@@ -46,38 +46,38 @@ status onnx_op_center_crop_pad(call *c, error *err)
 }
 
 /* Place i of n along an axis from -1 to 1: of corners, or of the middles of as many pieces. */
-static float place(int64_t i, int64_t n, bool corners)
+static float position(int64_t i, int64_t n, bool corners)
 {
     return corners ? (float)(-1.0 + 2.0 * (double)i / (double)(n - 1))
                    : (float)((2.0 * (double)i + 1.0) / (double)n - 1.0);
 }
 
-/* [places, axes + 1]: of each place x, y (and z), and 1. */
-static status places_of(call *c, const int64_t *size, int32_t axes, bool corners, graph_val *ret,
-                        error *err)
+/* [positions, axes + 1]: of each position x, y (and z), and 1. */
+static status positions_of(call *c, const int64_t *size, int32_t axes, bool corners, graph_val *ret,
+                           error *err)
 {
     int64_t n = 1;
     host_tensor *h;
     for (int32_t i = 0; i < axes; i++) {
         if (size[i] < 1 || __builtin_mul_overflow(n, size[i], &n) || n > 1 << 26)
-            return call_refuse(err,
-                               "its grid has no places, or more than 2^26; give it another size");
+            return call_refuse(
+                err, "its grid has no positions, or more than 2^26; give it another size");
         if (corners && size[i] == 1)
-            return call_refuse(err,
-                               "one place has no two corners; export it with align_corners=False");
+            return call_refuse(
+                err, "one position has no two corners; export it with align_corners=False");
     }
     TRY(host_create(c->im->a, DT_F32, &(graph_shape){2, {n, axes + 1}}, &h, err));
     for (int64_t i = 0; i < n; i++) {
         int64_t rest = i;
         for (int32_t k = axes; k-- > 0; rest /= size[k])
             host_set(h, i * (axes + 1) + axes - 1 - k,
-                     (double)place(rest % size[k], size[k], corners));
+                     (double)position(rest % size[k], size[k], corners));
         host_set(h, i * (axes + 1) + axes, 1.0);
     }
     return graph_const(c->im->g, NULL, DT_F32, h->shape, h->data, ret, err);
 }
 
-/* theta [N,2,3] or [N,3,4] applied to every place of a grid. */
+/* theta [N,2,3] or [N,3,4] applied to every position of a grid. */
 status onnx_op_affine_grid(call *c, error *err)
 {
     graph_val theta, in[2], y;
@@ -90,7 +90,7 @@ status onnx_op_affine_grid(call *c, error *err)
     if ((axes != 2 && axes != 3) || s.rank != 3 || s.dim[0] != size[0] || s.dim[1] != axes ||
         s.dim[2] != axes + 1)
         return FAIL(err, E_DATA, "its theta and its size do not fit each other");
-    TRY(places_of(c, size + 2, axes, call_int(c, "align_corners") != 0, &in[0], err));
+    TRY(positions_of(c, size + 2, axes, call_int(c, "align_corners") != 0, &in[0], err));
     transpose_attr turn = {.perm = {0, 2, 1}};
     TRY(call_emit(c, OP_TRANSPOSE, &theta, 1, &turn, &in[1], err));
     TRY(call_emit(c, OP_MATMUL, in, 2, NULL, &y, err));

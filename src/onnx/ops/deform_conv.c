@@ -1,9 +1,9 @@
 /*
  * DeformConv (Dai and others, Deformable convolutional networks, 2017; with a mask Zhu and others,
- * Deformable ConvNets v2, 2018). Each element of a kernel reads x where it would stand plus an offset
- * of its own at every place of y: a GridSample in pixels gives all that is read, [N, C, K, L] for K
- * elements of a kernel and L places of y, and a product with the weights does the rest. So it has the
- * gradients of both. What is read is K times as large as y's planes.
+ * Deformable ConvNets v2, 2018). Each element of a kernel reads x where it would stand plus an
+ * offset of its own at every position of y: a GridSample in pixels gives all that is read, [N, C,
+ * K, L] for K elements of a kernel and L positions of y, and a product with the weights does the
+ * rest. So it has the gradients of both. What is read is K times as large as y's planes.
  */
 #include "onnx/ops.h"
 
@@ -14,7 +14,7 @@ typedef struct deform {
     graph_shape x, w, y;
     int64_t strides[2], dilations[2], pads[4];
     int64_t groups, offset_groups;
-    int64_t kernel, places; /* K, L */
+    int64_t kernel, positions; /* K, L */
 } deform;
 
 static status read_list(call *c, const char *name, int32_t n, int64_t otherwise, int64_t least,
@@ -54,7 +54,7 @@ static status read_attributes(call *c, deform *d, error *err)
     return OK;
 }
 
-/* The shape of y, and whether offsets and mask have a number for each of its places. */
+/* The shape of y, and whether offsets and mask have a number for each of its positions. */
 static status read_shapes(call *c, deform *d, error *err)
 {
     graph_shape given;
@@ -68,7 +68,7 @@ static status read_shapes(call *c, deform *d, error *err)
         d->y.dim[2 + i] = room / d->strides[i] + 1;
     }
     d->kernel = d->w.dim[2] * d->w.dim[3];
-    d->places = d->y.dim[2] * d->y.dim[3];
+    d->positions = d->y.dim[2] * d->y.dim[3];
     for (int32_t i = 2; i < 5; i += 2) {
         graph_shape wanted = {4, {d->x.dim[0], d->offset_groups * d->kernel * (i == 2 ? 2 : 1),
                                   d->y.dim[2], d->y.dim[3]}};
@@ -130,7 +130,7 @@ static status columns(call *c, const deform *d, graph_val *ret, error *err)
     graph_shape parts = {4, {n * d->offset_groups, channels / d->offset_groups, d->x.dim[2],
                              d->x.dim[3]}};
     graph_shape mask = {4, {parts.dim[0], 1, rows, d->y.dim[3]}};
-    graph_shape all = {4, {n, d->groups, channels / d->groups * d->kernel, d->places}};
+    graph_shape all = {4, {n, d->groups, channels / d->groups * d->kernel, d->positions}};
     graph_val in[2];
     TRY(call_value(c, 0, &in[0], err));
     TRY(reshaped(c, &in[0], &parts, err));

@@ -21,10 +21,10 @@ status onnx_op_scatter(call *c, error *err)
     return call_finish(c, OP_SCATTER_ELEMENTS, in, 3, &attr, err);
 }
 
-/* Where each of an update's places lies along the axis: write_indices of its batch, and on from
+/* Where each of an update's positions lies along the axis: write_indices of its batch, and on from
  * there. */
-static status written_places(call *c, const graph_shape *past, const graph_shape *update,
-                             int32_t axis, graph_val *ret, error *err)
+static status written_positions(call *c, const graph_shape *past, const graph_shape *update,
+                                int32_t axis, graph_val *ret, error *err)
 {
     graph_val first;
     host_tensor *steps;
@@ -65,7 +65,7 @@ status onnx_op_tensor_scatter(call *c, error *err)
     TRY(call_axis(call_int(c, "axis"), past.rank, &axis, err));
     if (axis == 0 || update.rank != past.rank || update.dim[0] != past.dim[0])
         return FAIL(err, E_DATA, "its update does not fit its cache, or its axis is the batch");
-    TRY(written_places(c, &past, &update, axis, &in[1], err));
+    TRY(written_positions(c, &past, &update, axis, &in[1], err));
     return call_finish(c, OP_SCATTER_ELEMENTS, in, 3, &(index_attr){.axis = axis}, err);
 }
 
@@ -110,8 +110,8 @@ status onnx_op_reverse_sequence(call *c, error *err)
                        err);
 }
 
-/* The places of a known condition that hold, of at most `size`. */
-static status held_places(call *c, int64_t size, host_tensor **ret, error *err)
+/* The positions of a known condition that hold, of at most `size`. */
+static status held_positions(call *c, int64_t size, host_tensor **ret, error *err)
 {
     const host_tensor *condition;
     int64_t n = 0;
@@ -137,15 +137,15 @@ status onnx_op_compress(call *c, error *err)
 {
     graph_val in[2];
     int32_t axis = 0;
-    host_tensor *places;
+    host_tensor *positions;
     TRY(call_value(c, 0, &in[0], err));
     graph_shape x = call_shape_of(c, in[0]), all = {.rank = 1, .dim = {graph_shape_elements(&x)}};
     if (call_attribute(c, "axis"))
         TRY(call_axis(call_int_or(c, "axis", 0), x.rank, &axis, err));
     else
         TRY(call_emit(c, OP_RESHAPE, in, 1, &(shape_attr){.shape = all}, &in[0], err));
-    TRY(held_places(c, call_shape_of(c, in[0]).dim[axis], &places, err));
-    TRY(graph_const(c->im->g, NULL, DT_I64, places->shape, places->data, &in[1], err));
+    TRY(held_positions(c, call_shape_of(c, in[0]).dim[axis], &positions, err));
+    TRY(graph_const(c->im->g, NULL, DT_I64, positions->shape, positions->data, &in[1], err));
     return call_finish(c, OP_GATHER, in, 2, &(gather_attr){.axis = axis}, err);
 }
 

@@ -1,7 +1,7 @@
 /*
  * Numbers as integers with a scale: what is quantised, and products of it. A number is
- * (integer - zero point) * scale; scales and zero points are of all, or of places along an axis, or
- * of blocks there. Products are computed in float32: exact where so few are summed that all sums
+ * (integer - zero point) * scale; scales and zero points are of all, or of positions along an axis,
+ * or of blocks there. Products are computed in float32: exact where so few are summed that all sums
  * are below 2^24, and refused beyond where the result is the integer itself.
  */
 #include "onnx/ops.h"
@@ -50,20 +50,21 @@ static status lay_along(call *c, int32_t axis, int32_t rank, graph_val *v, error
     return reshape(c, &s, v, err);
 }
 
-/* Each block's as often as it has places, the last one's perhaps less. */
+/* Each block's as often as it has positions, the last one's perhaps less. */
 static status repeat_blocks(call *c, int32_t axis, int64_t size, int64_t block, graph_val *v,
                             error *err)
 {
-    host_tensor *places;
+    host_tensor *positions;
     graph_val in[2] = {*v, GRAPH_NONE};
     int64_t blocks = call_shape_of(c, *v).dim[axis];
     if (block < 1 || blocks != (size + block - 1) / block)
-        return FAIL(err, E_DATA, "it has %" PRId64 " blocks of %" PRId64 " for %" PRId64 " places",
-                    blocks, block, size);
-    TRY(host_create(c->im->a, DT_I64, &(graph_shape){.rank = 1, .dim = {size}}, &places, err));
+        return FAIL(err, E_DATA,
+                    "it has %" PRId64 " blocks of %" PRId64 " for %" PRId64 " positions", blocks,
+                    block, size);
+    TRY(host_create(c->im->a, DT_I64, &(graph_shape){.rank = 1, .dim = {size}}, &positions, err));
     for (int64_t i = 0; i < size; i++)
-        host_set_int(places, i, i / block);
-    TRY(graph_const(c->im->g, NULL, DT_I64, places->shape, places->data, &in[1], err));
+        host_set_int(positions, i, i / block);
+    TRY(graph_const(c->im->g, NULL, DT_I64, positions->shape, positions->data, &in[1], err));
     return call_emit(c, OP_GATHER, in, 2, &(gather_attr){.axis = axis}, v, err);
 }
 

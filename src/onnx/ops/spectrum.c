@@ -195,12 +195,12 @@ static status read_frames(call *c, const graph_shape *signal, frames *ret, error
 /* [batch, samples, parts] -> [batch, n, length, parts] */
 static status cut_frames(call *c, const frames *f, graph_val *v, error *err)
 {
-    host_tensor *places;
+    host_tensor *positions;
     graph_val in[2] = {*v, GRAPH_NONE};
-    TRY(host_create(c->im->a, DT_I64, &(graph_shape){2, {f->n, f->length}}, &places, err));
-    for (int64_t i = 0; i < places->n; i++)
-        host_set_int(places, i, i / f->length * f->step + i % f->length);
-    TRY(graph_const(c->im->g, NULL, DT_I64, places->shape, places->data, &in[1], err));
+    TRY(host_create(c->im->a, DT_I64, &(graph_shape){2, {f->n, f->length}}, &positions, err));
+    for (int64_t i = 0; i < positions->n; i++)
+        host_set_int(positions, i, i / f->length * f->step + i % f->length);
+    TRY(graph_const(c->im->g, NULL, DT_I64, positions->shape, positions->data, &in[1], err));
     return call_emit(c, OP_GATHER, in, 2, &(gather_attr){.axis = 1}, v, err);
 }
 

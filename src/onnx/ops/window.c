@@ -69,7 +69,7 @@ static status lengthen(call *c, graph_val y, const graph_shape *shape, error *er
     return call_finish(c, OP_PAD, &y, 1, &attr, err);
 }
 
-/* Elements go back to the places that MaxPool's indices name among all elements. */
+/* Elements go back to the positions that MaxPool's indices name among all elements. */
 status onnx_op_max_unpool(call *c, error *err)
 {
     const float nothing = 0.0f;

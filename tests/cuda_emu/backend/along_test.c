@@ -1,5 +1,5 @@
 /*
- * What goes along an axis: places of the largest, the first k and sums of whole numbers have the
+ * What goes along an axis: positions of the largest, the first k and sums of whole numbers have the
  * CPU's bits; sums of floats too where a thread walks a line.
  */
 #include "cuda_emu/kernel_test.h"

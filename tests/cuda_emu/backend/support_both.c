@@ -4,7 +4,7 @@
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "cuda_emu/kernel_test.h"
-#include "graph/index_places.h"
+#include "graph/index_positions.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,8 +72,8 @@ static const graph_node *node_of(const both_case *c, const graph *g)
     return NULL;
 }
 
-/* How many places number k of an index may name; 0: input i is no index. */
-static int64_t places_named(const both_case *c, const graph *g, int32_t i, int64_t k)
+/* How many positions number k of an index may name; 0: input i is no index. */
+static int64_t positions_named(const both_case *c, const graph *g, int32_t i, int64_t k)
 {
     switch (c->op) {
     case OP_GATHER:
@@ -86,7 +86,7 @@ static int64_t places_named(const both_case *c, const graph *g, int32_t i, int64
     default:
         return 0;
     }
-    index_places p = index_places_of(g, node_of(c, g));
+    index_positions p = index_positions_of(g, node_of(c, g));
     return i == 1 ? p.size[k % p.depth] : 0;
 }
 
@@ -126,7 +126,7 @@ void both_fill(const both_case *c, const graph *g, exec *e)
         void *to = exec_input(e, 0, name, NULL);
         rng r = rng_make(11, RNG_TEST, (uint64_t)i);
         for (int64_t k = 0; k < graph_shape_elements(&c->in[i].shape); k++) {
-            int64_t size = places_named(c, g, i, k);
+            int64_t size = positions_named(c, g, i, k);
             uint64_t at = (uint64_t)(4 * k);
             int64_t whole = size ? (int64_t)rng_below(&r, at, (uint64_t)(2 * size)) - size
                                  : (int64_t)rng_below(&r, at, 19) - 9;

@@ -39,7 +39,8 @@ exec *both_engine(const backend_ops *ops, const graph *g, const flat *f);
 graph *both_graph(const both_case *c, bool amid);
 
 /* Fills input i of the case's graph: floats that repeat and are anything, whole numbers from -9 to
- * 9. What an operator of graph/index_places.h takes for indices names places, from either end. */
+ * 9. What an operator of graph/index_positions.h takes for indices names positions, from either
+ * end. */
 void both_fill(const both_case *c, const graph *g, exec *e);
 
 /* Runs the case twice in every frame it fits, and compares every output. */

@@ -46,11 +46,11 @@ static image image_of(dnn_desc tensor)
     image i = {.type = told_word(tensor, DNN_TENSOR_TYPE),
                .outer = sizes[0],
                .channels = sizes[1],
-               .places = {1, 1, 1},
+               .positions = {1, 1, 1},
                .outer_stride = strides[0],
                .channel_stride = strides[1]};
     for (int64_t axis = 2; axis < rank; axis++) {
-        i.places[IMAGE_AXES - rank + axis] = sizes[axis];
+        i.positions[IMAGE_AXES - rank + axis] = sizes[axis];
         i.strides[IMAGE_AXES - rank + axis] = strides[axis];
     }
     return i;
@@ -79,12 +79,12 @@ static const char *wrong_axes(const image_call *c, dnn_desc steps)
     int64_t behind[IMAGE_AXES];
     take_steps(steps, DNN_CONV_PADS_END, 0, behind);
     for (int axis = 0; axis < IMAGE_AXES; axis++) {
-        int64_t reach = (c->of[IMAGE_W].places[axis] - 1) * c->dilation[axis] + 1;
-        int64_t room = c->of[IMAGE_X].places[axis] + c->pad[axis] + behind[axis] - reach;
+        int64_t reach = (c->of[IMAGE_W].positions[axis] - 1) * c->dilation[axis] + 1;
+        int64_t room = c->of[IMAGE_X].positions[axis] + c->pad[axis] + behind[axis] - reach;
         if (c->pad[axis] < 0 || behind[axis] < 0 || c->stride[axis] < 1 || c->dilation[axis] < 1)
             return "pads, strides or dilations that cannot be";
-        if (room < 0 || room / c->stride[axis] + 1 != c->of[IMAGE_Y].places[axis])
-            return "places of y that do not follow from those of x";
+        if (room < 0 || room / c->stride[axis] + 1 != c->of[IMAGE_Y].positions[axis])
+            return "positions of y that do not follow from those of x";
     }
     return NULL;
 }
@@ -138,14 +138,15 @@ static bool take_end(image_call *c, dnn_desc end, dnn_desc sum, dnn_problem *ret
     if (bias) {
         image row = image_of(bias);
         is_even &= row.type == DNN_F32 && row.outer == 1 && row.channels == to->channels &&
-                   row.channel_stride == 1 && row.places[0] * row.places[1] * row.places[2] == 1;
+                   row.channel_stride == 1 &&
+                   row.positions[0] * row.positions[1] * row.positions[2] == 1;
     }
     ret->tensors[c->makes] = made;
     ret->tensors[AT_BIAS] = bias;
     return is_even && told_flag(sum, DNN_TENSOR_IS_VIRTUAL) && between.type == DNN_F32 &&
            told_part(end, DNN_OP_POINTWISE_X) == sum && mode == (bias ? DNN_ADD : DNN_IDENTITY) &&
            told_word(how, DNN_POINTWISE_PRECISION) == DNN_F32 &&
-           memcmp(between.places, to->places, sizeof to->places) == 0 &&
+           memcmp(between.positions, to->positions, sizeof to->positions) == 0 &&
            between.outer == to->outer && between.channels == to->channels;
 }
 
@@ -156,19 +157,19 @@ static void spoil_strides(image_call *c)
     image *x = &c->of[IMAGE_X], *w = &c->of[IMAGE_W], *y = &c->of[IMAGE_Y];
     x->outer_stride = STRIDE("images of x", x->outer_stride, x->outer > 1);
     x->channel_stride = STRIDE("channels of x", x->channel_stride, x->channels > 1);
-    x->strides[0] = STRIDE("planes of x", x->strides[0], x->places[0] > 1);
-    x->strides[1] = STRIDE("rows of x", x->strides[1], x->places[1] > 1);
-    x->strides[2] = STRIDE("columns of x", x->strides[2], x->places[2] > 1);
+    x->strides[0] = STRIDE("planes of x", x->strides[0], x->positions[0] > 1);
+    x->strides[1] = STRIDE("rows of x", x->strides[1], x->positions[1] > 1);
+    x->strides[2] = STRIDE("columns of x", x->strides[2], x->positions[2] > 1);
     w->outer_stride = STRIDE("maps of w", w->outer_stride, w->outer > 1);
     w->channel_stride = STRIDE("channels of w", w->channel_stride, w->channels > 1);
-    w->strides[0] = STRIDE("planes of w", w->strides[0], w->places[0] > 1);
-    w->strides[1] = STRIDE("rows of w", w->strides[1], w->places[1] > 1);
-    w->strides[2] = STRIDE("columns of w", w->strides[2], w->places[2] > 1);
+    w->strides[0] = STRIDE("planes of w", w->strides[0], w->positions[0] > 1);
+    w->strides[1] = STRIDE("rows of w", w->strides[1], w->positions[1] > 1);
+    w->strides[2] = STRIDE("columns of w", w->strides[2], w->positions[2] > 1);
     y->outer_stride = STRIDE("images of y", y->outer_stride, y->outer > 1);
     y->channel_stride = STRIDE("channels of y", y->channel_stride, y->channels > 1);
-    y->strides[0] = STRIDE("planes of y", y->strides[0], y->places[0] > 1);
-    y->strides[1] = STRIDE("rows of y", y->strides[1], y->places[1] > 1);
-    y->strides[2] = STRIDE("columns of y", y->strides[2], y->places[2] > 1);
+    y->strides[0] = STRIDE("planes of y", y->strides[0], y->positions[0] > 1);
+    y->strides[1] = STRIDE("rows of y", y->strides[1], y->positions[1] > 1);
+    y->strides[2] = STRIDE("columns of y", y->strides[2], y->positions[2] > 1);
 }
 
 static bool overlap(const image *a, const image *b)

@@ -41,40 +41,40 @@ size_t image_extent(const image *i)
 {
     int64_t last = (i->outer - 1) * i->outer_stride + (i->channels - 1) * i->channel_stride;
     for (int axis = 0; axis < IMAGE_AXES; axis++)
-        last += (i->places[axis] - 1) * i->strides[axis];
+        last += (i->positions[axis] - 1) * i->strides[axis];
     return (size_t)(last + 1) * (i->type == DNN_F32 ? 4 : 2);
 }
 
-static int64_t places_of(const image *i)
+static int64_t positions_of(const image *i)
 {
-    return i->places[0] * i->places[1] * i->places[2];
+    return i->positions[0] * i->positions[1] * i->positions[2];
 }
 
-/* Where place number p begins. */
-static int64_t place_at(const image *i, int64_t p)
+/* Where position number p begins. */
+static int64_t position_at(const image *i, int64_t p)
 {
-    int64_t column = p % i->places[2], row = p / i->places[2] % i->places[1];
-    int64_t plane = p / i->places[2] / i->places[1];
+    int64_t column = p % i->positions[2], row = p / i->positions[2] % i->positions[1];
+    int64_t plane = p / i->positions[2] / i->positions[1];
     return plane * i->strides[0] + row * i->strides[1] + column * i->strides[2];
 }
 
-/* --- parts as floats: [outer,place,channel]; weights [place,channel,outer], for images
- * [place,outer,channel] --- */
+/* --- parts as floats: [outer,position,channel]; weights [position,channel,outer], for images
+ * [position,outer,channel] --- */
 
 typedef struct dense {
-    int64_t outer, place, channel; /* strides */
+    int64_t outer, position, channel; /* strides */
     float *at;
 } dense;
 
 static dense dense_of(const image_call *c, image_part part)
 {
     const image *i = &c->of[part];
-    dense d = {places_of(i) * i->channels, i->channels, 1, NULL};
+    dense d = {positions_of(i) * i->channels, i->channels, 1, NULL};
     if (part == IMAGE_W && c->makes == IMAGE_X)
         d = (dense){i->channels, i->outer * i->channels, 1, NULL};
     else if (part == IMAGE_W)
         d = (dense){1, i->outer * i->channels, i->outer, NULL};
-    d.at = calloc((size_t)(i->outer * places_of(i) * i->channels), sizeof *d.at);
+    d.at = calloc((size_t)(i->outer * positions_of(i) * i->channels), sizeof *d.at);
     if (!d.at)
         abort();
     return d;
@@ -83,11 +83,11 @@ static dense dense_of(const image_call *c, image_part part)
 static void take(const image_call *c, const image *from, const dense *to)
 {
     for (int64_t o = 0; o < from->outer; o++)
-        for (int64_t p = 0; p < places_of(from); p++)
+        for (int64_t p = 0; p < positions_of(from); p++)
             for (int64_t k = 0; k < from->channels; k++) {
-                float x = float_at(from, o * from->outer_stride + place_at(from, p) +
+                float x = float_at(from, o * from->outer_stride + position_at(from, p) +
                                              k * from->channel_stride);
-                to->at[o * to->outer + p * to->place + k * to->channel] =
+                to->at[o * to->outer + p * to->position + k * to->channel] =
                     c->tensor_cores && from->type == DNN_F32 ? rounded_to_tf32(x) : x;
             }
 }
@@ -95,10 +95,10 @@ static void take(const image_call *c, const image *from, const dense *to)
 static void leave(const image_call *c, const dense *from, const image *to)
 {
     for (int64_t o = 0; o < to->outer; o++)
-        for (int64_t p = 0; p < places_of(to); p++)
+        for (int64_t p = 0; p < positions_of(to); p++)
             for (int64_t k = 0; k < to->channels; k++) {
-                float x = from->at[o * from->outer + p * from->place + k * from->channel];
-                put(to, o * to->outer_stride + place_at(to, p) + k * to->channel_stride,
+                float x = from->at[o * from->outer + p * from->position + k * from->channel];
+                put(to, o * to->outer_stride + position_at(to, p) + k * to->channel_stride,
                     c->bias ? x + c->bias[k] : x);
             }
 }
@@ -112,7 +112,7 @@ static void add(float *to, float factor, const float *row, int64_t n)
         to[i] += factor * row[i];
 }
 
-/* What one place of x, one of y and the weights between them have to do with each other. */
+/* What one position of x, one of y and the weights between them have to do with each other. */
 static void join(const image_call *c, float *x, float *w, float *y)
 {
     int64_t maps = c->of[IMAGE_Y].channels, channels = c->of[IMAGE_W].channels;
@@ -129,32 +129,32 @@ static void join(const image_call *c, float *x, float *w, float *y)
             }
 }
 
-/* The place of x that tap `t` has under place `p` of y; -1: it is in the pad. */
+/* The position of x that tap `t` has under position `p` of y; -1: it is in the pad. */
 static int64_t under(const image_call *c, int64_t p, int64_t t)
 {
     const image *x = &c->of[IMAGE_X], *w = &c->of[IMAGE_W], *y = &c->of[IMAGE_Y];
     int64_t at[IMAGE_AXES];
     for (int axis = IMAGE_AXES - 1; axis >= 0; axis--) {
-        at[axis] = p % y->places[axis] * c->stride[axis] + t % w->places[axis] * c->dilation[axis] -
-                   c->pad[axis];
-        if (at[axis] < 0 || at[axis] >= x->places[axis])
+        at[axis] = p % y->positions[axis] * c->stride[axis] +
+                   t % w->positions[axis] * c->dilation[axis] - c->pad[axis];
+        if (at[axis] < 0 || at[axis] >= x->positions[axis])
             return -1;
-        p /= y->places[axis];
-        t /= w->places[axis];
+        p /= y->positions[axis];
+        t /= w->positions[axis];
     }
-    return (at[0] * x->places[1] + at[1]) * x->places[2] + at[2];
+    return (at[0] * x->positions[1] + at[1]) * x->positions[2] + at[2];
 }
 
 static void join_all(const image_call *c, const dense parts[IMAGE_PARTS])
 {
     const dense *x = &parts[IMAGE_X], *w = &parts[IMAGE_W], *y = &parts[IMAGE_Y];
     for (int64_t n = 0; n < c->of[IMAGE_Y].outer; n++)
-        for (int64_t p = 0; p < places_of(&c->of[IMAGE_Y]); p++)
-            for (int64_t t = 0; t < places_of(&c->of[IMAGE_W]); t++) {
+        for (int64_t p = 0; p < positions_of(&c->of[IMAGE_Y]); p++)
+            for (int64_t t = 0; t < positions_of(&c->of[IMAGE_W]); t++) {
                 int64_t at = under(c, p, t);
                 if (at >= 0)
-                    join(c, x->at + n * x->outer + at * x->place, w->at + t * w->place,
-                         y->at + n * y->outer + p * y->place);
+                    join(c, x->at + n * x->outer + at * x->position, w->at + t * w->position,
+                         y->at + n * y->outer + p * y->position);
             }
 }
 

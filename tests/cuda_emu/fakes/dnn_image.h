@@ -11,10 +11,10 @@ enum { IMAGE_AXES = 3 }; /* those that are not there have size 1 and stand first
 
 typedef enum image_part { IMAGE_X, IMAGE_W, IMAGE_Y, IMAGE_PARTS } image_part;
 
-/* [outer, channels, places ..], strides in elements. */
+/* [outer, channels, positions ..], strides in elements. */
 typedef struct image {
     unsigned type;
-    int64_t outer, channels, places[IMAGE_AXES];
+    int64_t outer, channels, positions[IMAGE_AXES];
     int64_t outer_stride, channel_stride, strides[IMAGE_AXES];
     void *at;
 } image;

@@ -123,12 +123,12 @@ static int64_t configs_of(int64_t behind)
     return n;
 }
 
-static void places_follow_from_pads(void **state)
+static void positions_follow_from_pads(void **state)
 {
     (void)state;
     assert_true(configs_of(1) > 0);
     assert_int_equal(configs_of(0), 0);
-    expect_fault("cuDNN: places of y that do not follow from those of x");
+    expect_fault("cuDNN: positions of y that do not follow from those of x");
 }
 
 static void everything_is_destroyed_in_the_end(void **state)
@@ -148,7 +148,7 @@ int main(void)
         KERNEL_TEST(an_attribute_has_its_type_and_number),
         KERNEL_TEST(what_is_needed_is_set_before_the_end),
         KERNEL_TEST(parts_are_finalized_and_of_their_kind),
-        KERNEL_TEST(places_follow_from_pads),
+        KERNEL_TEST(positions_follow_from_pads),
         KERNEL_TEST(everything_is_destroyed_in_the_end),
     };
     return kernel_tests_run(tests, sizeof tests / sizeof *tests);

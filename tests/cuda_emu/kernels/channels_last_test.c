@@ -5,21 +5,21 @@
 
 enum { MOST = 4096 };
 
-static void check(launch_types t, int64_t images, int64_t channels, int64_t places)
+static void check(launch_types t, int64_t images, int64_t channels, int64_t positions)
 {
     static float x[MOST], turned[MOST];
     static uint32_t want[MOST], got[MOST];
-    size_t n = (size_t)(images * channels * places);
+    size_t n = (size_t)(images * channels * positions);
     random_floats(x, n, 1);
     const void *from = stored_on_device(t.a, x, n);
     for (size_t i = 0; i < n; i++) {
-        size_t image = i / (size_t)(channels * places), in = i % (size_t)(channels * places);
-        size_t channel = in / (size_t)places, place = in % (size_t)places;
-        turned[(image * (size_t)places + place) * (size_t)channels + channel] = x[i];
+        size_t image = i / (size_t)(channels * positions), in = i % (size_t)(channels * positions);
+        size_t channel = in / (size_t)positions, position = in % (size_t)positions;
+        turned[(image * (size_t)positions + position) * (size_t)channels + channel] = x[i];
     }
     to_stored(want, t.y, turned, n);
     void *y = stored_room(t.y, n);
-    launch_channels_last(kernel_test_stream(), t, y, from, images, channels, places);
+    launch_channels_last(kernel_test_stream(), t, y, from, images, channels, positions);
     from_device(got, y, stored_bytes(t.y, n));
     assert_memory_equal(got, want, stored_bytes(t.y, n));
 }

@@ -9,7 +9,7 @@
 
 enum { MOST = 1 << 15 };
 
-/* Arrays of the host are [batch, channel, place] and [map, channel of the group, place]. */
+/* Arrays of the host are [batch, channel, position] and [map, channel of the group, position]. */
 static float x[MOST], w[MOST], dy[MOST], got[MOST], again[MOST];
 static double y[MOST], dx[MOST], dw[MOST], db[MOST];
 
@@ -79,8 +79,8 @@ static int64_t size_of_w(const conv_task *t)
     return t->maps * (t->channels / t->groups) * volume(t->kernel);
 }
 
-/* The place of the input that tap k of output o reads, or -1. */
-static int64_t place_read(const conv_task *t, int64_t o, int64_t k)
+/* The position of the input that tap k of output o reads, or -1. */
+static int64_t position_read(const conv_task *t, int64_t o, int64_t k)
 {
     int64_t at = 0, step = 1;
     for (int a = 2; a >= 0; a--) {
@@ -97,7 +97,7 @@ static int64_t place_read(const conv_task *t, int64_t o, int64_t k)
 
 static void convolve_on_host(const conv_task *t)
 {
-    int64_t places = volume(t->in), taps = volume(t->kernel), outs = volume(t->out);
+    int64_t positions = volume(t->in), taps = volume(t->kernel), outs = volume(t->out);
     int64_t of_group = t->channels / t->groups, maps = t->maps / t->groups;
     memset(y, 0, sizeof y);
     memset(dx, 0, sizeof dx);
@@ -107,10 +107,10 @@ static void convolve_on_host(const conv_task *t)
         int64_t n = i / outs / t->maps, m = i / outs % t->maps, o = i % outs;
         db[m] += (double)dy[i];
         for (int64_t j = 0; j < of_group * taps; j++) {
-            int64_t at = place_read(t, o, j % taps), c = m / maps * of_group + j / taps;
+            int64_t at = position_read(t, o, j % taps), c = m / maps * of_group + j / taps;
             if (at < 0)
                 continue;
-            int64_t from = (n * t->channels + c) * places + at, weight = m * of_group * taps + j;
+            int64_t from = (n * t->channels + c) * positions + at, weight = m * of_group * taps + j;
             y[i] += (double)x[from] * (double)w[weight];
             dx[from] += (double)dy[i] * (double)w[weight];
             dw[weight] += (double)dy[i] * (double)x[from];
@@ -118,18 +118,18 @@ static void convolve_on_host(const conv_task *t)
     }
 }
 
-static conv_layout layout_of(int64_t channels, int64_t places, bool channels_last)
+static conv_layout layout_of(int64_t channels, int64_t positions, bool channels_last)
 {
-    return (conv_layout){.outer = channels * places,
-                         .channel = channels_last ? 1 : places,
-                         .place = channels_last ? channels : 1};
+    return (conv_layout){.outer = channels * positions,
+                         .channel = channels_last ? 1 : positions,
+                         .position = channels_last ? channels : 1};
 }
 
-/* Index into memory of element i of [outer, channels, places]. */
-static int64_t lies_at(const conv_layout *l, int64_t i, int64_t channels, int64_t places)
+/* Index into memory of element i of [outer, channels, positions]. */
+static int64_t lies_at(const conv_layout *l, int64_t i, int64_t channels, int64_t positions)
 {
-    return i / (channels * places) * l->outer + i / places % channels * l->channel +
-           i % places * l->place;
+    return i / (channels * positions) * l->outer + i / positions % channels * l->channel +
+           i % positions * l->position;
 }
 
 static launch_type lies_as(tile_kind kind)
@@ -148,8 +148,8 @@ static void tf32_all(float *values, int64_t n)
 }
 
 /* A factor on the device; `values` become what is multiplied. */
-static conv_operand factor(const way *m, float *values, int64_t n, int64_t channels, int64_t places,
-                           bool channels_last)
+static conv_operand factor(const way *m, float *values, int64_t n, int64_t channels,
+                           int64_t positions, bool channels_last)
 {
     static float lying[MOST];
     static uint32_t bytes[MOST];
@@ -157,11 +157,11 @@ static conv_operand factor(const way *m, float *values, int64_t n, int64_t chann
     conv_operand o = {.type = type == LAUNCH_BF16  ? DT_BF16
                               : type == LAUNCH_F16 ? DT_F16
                                                    : DT_F32,
-                      .at = layout_of(channels, places, channels_last)};
+                      .at = layout_of(channels, positions, channels_last)};
     if (m->kind == TILE_TF32)
         tf32_all(values, n);
     for (int64_t i = 0; i < n; i++)
-        lying[m->shift + lies_at(&o.at, i, channels, places)] = values[i];
+        lying[m->shift + lies_at(&o.at, i, channels, positions)] = values[i];
     size_t all = (size_t)(m->shift + n);
     to_stored(bytes, type, lying, all);
     o.data =
@@ -171,20 +171,20 @@ static conv_operand factor(const way *m, float *values, int64_t n, int64_t chann
     return o;
 }
 
-static conv_operand result(int64_t n, int64_t channels, int64_t places, bool channels_last)
+static conv_operand result(int64_t n, int64_t channels, int64_t positions, bool channels_last)
 {
     return (conv_operand){.data = device_room((size_t)n * sizeof(float)),
                           .type = DT_F32,
-                          .at = layout_of(channels, places, channels_last)};
+                          .at = layout_of(channels, positions, channels_last)};
 }
 
 /* Back in the order of the host's arrays. */
-static void take(float *ret, const conv_operand *o, int64_t n, int64_t channels, int64_t places)
+static void take(float *ret, const conv_operand *o, int64_t n, int64_t channels, int64_t positions)
 {
     static float lying[MOST];
     from_device(lying, o->data, (size_t)n * sizeof(float));
     for (int64_t i = 0; i < n; i++)
-        ret[i] = lying[lies_at(&o->at, i, channels, places)];
+        ret[i] = lying[lies_at(&o->at, i, channels, positions)];
 }
 
 static void set_factors(const conv_task *t, const way *m, conv_task *ret)
@@ -316,7 +316,7 @@ static void a_bias_ends_it(void **state)
         set_factors(&t, &m, &made);
         convolve_on_host(&t);
         int64_t n = back ? size_of_x(&t) : size_of_y(&t), channels = back ? t.channels : t.maps;
-        int64_t places = volume(back ? t.in : t.out);
+        int64_t positions = volume(back ? t.in : t.out);
         double *want = back ? dx : y;
         random_floats(bias, 64, 5);
         made.end = (tile_end){.alpha = 1.0f,
@@ -325,11 +325,11 @@ static void a_bias_ends_it(void **state)
                               .c_type = DT_F32,
                               .c_column = 1};
         made.cut.parts = parts_for(&t, n);
-        *(back ? &made.x : &made.y) = result(n, channels, places, m.images_last);
+        *(back ? &made.x : &made.y) = result(n, channels, positions, m.images_last);
         (back ? launch_conv_bwd_data : launch_conv)(kernel_test_stream(), &made);
-        take(got, back ? &made.x : &made.y, n, channels, places);
+        take(got, back ? &made.x : &made.y, n, channels, positions);
         for (int64_t j = 0; j < n; j++)
-            want[j] += (double)bias[j / places % channels];
+            want[j] += (double)bias[j / positions % channels];
         assert_floats_close(said(4, &m, "end"), got, want, (size_t)n, 2e-5, 1e-6);
     }
 }

@@ -21,9 +21,9 @@ static const struct {
 };
 
 /* Anything: sources need no pattern. */
-static int64_t source(size_t i, int axis, int64_t place)
+static int64_t source(size_t i, int axis, int64_t position)
 {
-    return (place * 7 + axis) % (pads[i].x[axis] + 2) - 2;
+    return (position * 7 + axis) % (pads[i].x[axis] + 2) - 2;
 }
 
 /* In pieces, as the kernel takes it. */
@@ -45,8 +45,8 @@ static int64_t elements(size_t i, const int64_t *dim)
     return n;
 }
 
-/* The place in x of element e of y, -1 for none. */
-static int64_t place(size_t i, int64_t e)
+/* The position in x of element e of y, -1 for none. */
+static int64_t position(size_t i, int64_t e)
 {
     int64_t at = e % pads[i].run, stride = pads[i].run;
     bool is_filled = false;
@@ -72,7 +72,7 @@ static void check(size_t i, size_t element)
         c.value[k] = (uint8_t)(200 + k);
     size_t n = (size_t)elements(i, pads[i].dim);
     for (size_t e = 0; e < n; e++) {
-        int64_t at = place(i, (int64_t)e);
+        int64_t at = position(i, (int64_t)e);
         memcpy(want + e * element, at < 0 ? c.value : x + (size_t)at * element, element);
     }
     void *to = device_room(n * element);
@@ -82,7 +82,7 @@ static void check(size_t i, size_t element)
     assert_memory_equal(y, want, n * element);
 }
 
-static void places_come_from_their_sources(void **state)
+static void positions_come_from_their_sources(void **state)
 {
     (void)state;
     for (size_t k = 0; k < MOST; k++)
@@ -102,7 +102,7 @@ static void nothing_is_launched_for_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(places_come_from_their_sources),
+        KERNEL_TEST(positions_come_from_their_sources),
         KERNEL_TEST(nothing_is_launched_for_nothing),
     };
     return kernel_tests_run(tests, COUNT_OF(tests));

@@ -64,13 +64,13 @@ static const struct refusal {
      2,
      {{2, {2 * G2, 1}}, {1, {2 * G2}}},
      DT_I64,
-     "the GPU has no kernel for y (GatherBwd): more than 2^32 places or indices"},
+     "the GPU has no kernel for y (GatherBwd): more than 2^32 positions or indices"},
     {OP_CONV,
      &CONV_ATTR(.pads = {1, 1}),
      2,
      {{3, {G2, 1, 1}}, {3, {1, 1, 3}}},
      DT_F32,
-     "the GPU has no kernel for y (Conv): 2147483648 places are too many for its kernels, which "
+     "the GPU has no kernel for y (Conv): 2147483648 positions are too many for its kernels, which "
      "count to 2147482624"},
 };
 

@@ -140,11 +140,11 @@ static const row convolutions[] = {
      OP_CONV_BWD_WEIGHTS,
      CONV(.with_bias = true, OUT_W({4, {7, 12, 1, 1}})),
      {{4, {2, 12, 3, 5}}, {4, {2, 7, 3, 5}}}},
-    {"weights of many places",
+    {"weights of many positions",
      OP_CONV_BWD_WEIGHTS,
      CONV(.with_bias = true, OUT_W({4, {5, 3, 2, 2}})),
      {{4, {2, 3, 21, 21}}, {4, {2, 5, 20, 20}}}},
-    {"weights of many places, a group a channel",
+    {"weights of many positions, a group a channel",
      OP_CONV_BWD_WEIGHTS,
      CONV(.group = 2, .with_bias = true, OUT_W({4, {2, 1, 2, 2}})),
      {{4, {2, 2, 21, 21}}, {4, {2, 2, 20, 20}}}},
@@ -369,7 +369,7 @@ static void test_a_window_too_large_is_refused(void **state)
     exec_options o = {.backend = &backend_cuda, .graphs = (const graph *const[]){g}, .n_graphs = 1};
     assert_int_equal(exec_create(&o, &e, &err), E_UNSUPPORTED);
     assert_string_equal(err.text,
-                        "the GPU has no kernel for y (Conv): 2147483647 places of a stride "
+                        "the GPU has no kernel for y (Conv): 2147483647 positions of a stride "
                         "are too many for its kernels, which count to 2147482624");
     graph_destroy(&g);
 }

@@ -55,16 +55,17 @@ void ref_grid_sample(graph_op op, const ref_tensor *in, int32_t n_in, const ref_
         plane *= space.dim[d] = in[0].shape.dim[2 + d];
     for (int64_t i = 0; i < out->n; i++) {
         ref_unravel(&out->shape, i, at);
-        int64_t place = at[0];
+        int64_t position = at[0];
         for (int32_t d = 0; d < axes; d++)
-            place = place * out->shape.dim[2 + d] + at[2 + d];
+            position = position * out->shape.dim[2 + d] + at[2 + d];
         const double *x = in[0].x + (at[0] * in[0].shape.dim[1] + at[1]) * plane;
         out->x[i] = 0;
         for (int64_t k = 0; k < plane; k++) {
             double w = x[k];
             ref_unravel(&space, k, from);
             for (int32_t d = 0; d < axes; d++)
-                w *= weight_of(attr, in[1].x[place * axes + axes - 1 - d], space.dim[d], from[d]);
+                w *=
+                    weight_of(attr, in[1].x[position * axes + axes - 1 - d], space.dim[d], from[d]);
             out->x[i] += w;
         }
     }
@@ -170,7 +171,7 @@ static const op_case grid_sample_rows[] = {
     CASE(GRID_SAMPLE, "by pixels", 2, IN(X(2, 3, 4, 5), X(2, 6, 3, 2)), GRID(.pixels = true)),
     CASE(GRID_SAMPLE, "by pixels, reflected", 2, IN(X(1, 2, 4, 3), X(1, 6, 7, 2)),
          GRID(.pixels = true, .padding = GRID_REFLECTION)),
-    CASE(GRID_SAMPLE, "many places", 2, IN(X(2, 5, 9, 8), X(2, 13, 17, 2))),
+    CASE(GRID_SAMPLE, "many positions", 2, IN(X(2, 5, 9, 8), X(2, 13, 17, 2))),
 };
 CASES(grid_sample);
 

@@ -263,7 +263,7 @@ static void pads_and_sizes(void **state)
          {F(2, 3, 8, 9), F(2, 4, 5, 3)},
          NULL,
          {0},
-         "the grid [2,4,5,3] must name places of 2 or 3 spatial axes of the input [2,3,8,9], "
+         "the grid [2,4,5,3] must name positions of 2 or 3 spatial axes of the input [2,3,8,9], "
          "example by example"},
         {OP_ROI_ALIGN,
          {F(2, 3, 8, 9), F(5, 4), L(5)},
@@ -274,7 +274,8 @@ static void pads_and_sizes(void **state)
          {F(2, 3, 8, 9), F(5, 4), L(4)},
          &(roi_attr){.rows = 2, .columns = 7},
          {0},
-         "the input [2,3,8,9], regions [5,4] and their images [4] must be [N,C,H,W], [R,4] and [R]"},
+         "the input [2,3,8,9], regions [5,4] and their images [4] must be [N,C,H,W], [R,4] and "
+         "[R]"},
         {OP_ROI_ALIGN,
          {F(2, 3, 8, 9), F(5, 4), L(5)},
          &(roi_attr){.rows = 2},

@@ -46,7 +46,7 @@ static void convolutions(void **state)
          {F(1, 2, 3), F(2, 4, 1)},
          &CONV_ATTR(.auto_pad = PAD_SAME_LOWER, .strides = {2}),
          {0},
-         "windows of spatial axis 0 reach 5 places, too few for the size 6 that "
+         "windows of spatial axis 0 reach 5 positions, too few for the size 6 that "
          "auto_pad asks for; use pads and output_padding"},
         {OP_CONV,
          {F(8, 1, 28, 28), F(64, 32, 3, 3)},

@@ -1,7 +1,7 @@
 /*
- * Along one axis of [outer, axis, inner]: the place of the largest, and running sums. A line is one
- * (outer, inner); it has a thread, or a block. Floats are summed in double; a block takes a line in
- * tiles, so its sums have another order than the CPU's, always the same.
+ * Along one axis of [outer, axis, inner]: the position of the largest, and running sums. A line is
+ * one (outer, inner); it has a thread, or a block. Floats are summed in double; a block takes a
+ * line in tiles, so its sums have another order than the CPU's, always the same.
  */
 #include "backend/cuda/kernels/along.h"
 #include "backend/cuda/kernels/order.cuh"
@@ -35,17 +35,17 @@ static __device__ __forceinline__ int64_t key_of(const launch_along_call &c, T x
     return c.smallest ? ~key : key;
 }
 
-/* The best place of a line, by all threads that share it: of several alike the first, or the last.
- * A line that begins with NaN stays there. */
+/* The best position of a line, by all threads that share it: of several alike the first, or the
+ * last. A line that begins with NaN stays there. */
 template <int LANES, typename T>
-static __device__ __forceinline__ int64_t best_place(const launch_along_call &c, const T *x)
+static __device__ __forceinline__ int64_t best_position(const launch_along_call &c, const T *x)
 {
-    int64_t key = INT64_MIN, rank = INT64_MAX; /* places from the end that is asked for */
+    int64_t key = INT64_MIN, rank = INT64_MAX; /* positions from the end that is asked for */
     for (int64_t at = threadIdx.x % LANES; at < c.axis; at += LANES) {
-        int64_t other = key_of(c, x[at * c.inner]), place = c.last ? c.axis - 1 - at : at;
-        if (other > key || (other == key && place < rank)) {
+        int64_t other = key_of(c, x[at * c.inner]), position = c.last ? c.axis - 1 - at : at;
+        if (other > key || (other == key && position < rank)) {
             key = other;
-            rank = place;
+            rank = position;
         }
     }
     if (LANES > 1) {
@@ -63,7 +63,7 @@ static KERNEL(THREADS, arg, int64_t *y, const T *x, launch_along_call c)
     int64_t line = line_of<LANES>();
     if (!IN(line < c.outer * c.inner))
         return;
-    int64_t at = best_place<LANES>(c, x + line_at(c, line));
+    int64_t at = best_position<LANES>(c, x + line_at(c, line));
     if (threadIdx.x % LANES == 0)
         y[line] = at;
 }
@@ -73,7 +73,7 @@ template <int LANES> static KERNEL(THREADS, hardmax, float *y, const float *x, l
     int64_t line = line_of<LANES>();
     if (!IN(line < c.outer * c.inner))
         return;
-    int64_t begin = line_at(c, line), top = best_place<LANES>(c, x + begin);
+    int64_t begin = line_at(c, line), top = best_position<LANES>(c, x + begin);
     for (int64_t at = threadIdx.x % LANES; at < c.axis; at += LANES)
         y[begin + at * c.inner] = at == top ? 1.0f : 0.0f;
 }

@@ -1,4 +1,4 @@
-/* Along an axis: the place of the largest, Hardmax, running sums. */
+/* Along an axis: the position of the largest, Hardmax, running sums. */
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_ALONG_H
 #define TEQUIO_BACKEND_CUDA_KERNELS_ALONG_H
 
@@ -17,8 +17,8 @@ typedef struct launch_along_call {
     bool exclusive, reverse;    /* launch_cum_sum */
 } launch_along_call;
 
-/* y [outer,inner]: where the largest of each line stands. NaN is never larger, nor is anything than a
- * NaN at place 0. */
+/* y [outer,inner]: where the largest of each line stands. NaN is never larger, nor is anything than
+ * a NaN at position 0. */
 void launch_arg(cuda_stream stream, const launch_along_call *c, int64_t *y, const void *x);
 /* y [outer,axis,inner]: 1 there, 0 elsewhere. F32. */
 void launch_hardmax(cuda_stream stream, const launch_along_call *c, float *y, const float *x);

@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/* y [images, places, channels] = x [images, channels, places]: floats, halves of one type, or both.
- * There are fewer than 2^31 squares of 32 channels and places. */
+/* y [images, positions, channels] = x [images, channels, positions]: floats, halves of one type, or
+ * both. There are fewer than 2^31 squares of 32 channels and positions. */
 void launch_channels_last(cuda_stream stream, launch_types t, void *y, const void *x,
-                          int64_t images, int64_t channels, int64_t places);
+                          int64_t images, int64_t channels, int64_t positions);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,7 @@
 #include "backend/cuda/kernels/tile.cuh"
 
 /* A pixel or a tap: where its image or channel begins, and its coordinates. Their sum (forward) or
- * difference (back) is a place of the padded or, back, stretched image. */
+ * difference (back) is a position of the padded or, back, stretched image. */
 struct conv_spot {
     int64_t begin;
     int at[3];
@@ -26,9 +26,9 @@ template <bool BACK, bool TURNED> struct conv_gather : tile_factors {
     divisor extent[3]; /* ... and of the one whose pixels ask */
     divisor kernel[3], stride[3];
     int dilation[3], pad[3];
-    divisor taps; /* [channel, place of the kernel] or, channels inner, turned */
+    divisor taps; /* [channel, position of the kernel] or, channels inner, turned */
     bool channels_inner;
-    int64_t image_step, channel_step, place_step;
+    int64_t image_step, channel_step, position_step;
 
     __device__ __forceinline__ conv_spot pixel_of(int i) const
     {
@@ -45,13 +45,13 @@ template <bool BACK, bool TURNED> struct conv_gather : tile_factors {
     __device__ __forceinline__ conv_spot tap_of(int i) const
     {
         int outer = divide(i, taps), inner = i - outer * (int)taps.by;
-        int place = channels_inner ? outer : inner;
+        int position = channels_inner ? outer : inner;
         conv_spot s;
 #pragma unroll
         for (int a = 2; a >= 0; a--) {
-            int rest = divide(place, kernel[a]);
-            s.at[a] = (place - rest * (int)kernel[a].by) * dilation[a];
-            place = rest;
+            int rest = divide(position, kernel[a]);
+            s.at[a] = (position - rest * (int)kernel[a].by) * dilation[a];
+            position = rest;
         }
         s.begin = (channels_inner ? inner : outer) * LD(channel_step);
         return s;
@@ -68,7 +68,7 @@ template <bool BACK, bool TURNED> struct conv_gather : tile_factors {
     __device__ __forceinline__ int64_t at(const conv_spot &l, const conv_spot &s) const
     {
         const conv_spot &pixel = TURNED ? s : l, &tap = TURNED ? l : s;
-        uint32_t place = 0;
+        uint32_t position = 0;
         bool is_there = true;
 #pragma unroll
         for (int a = 0; a < 3; a++) {
@@ -79,9 +79,9 @@ template <bool BACK, bool TURNED> struct conv_gather : tile_factors {
                 at = stretched;
             }
             is_there = is_there && at >= 0 && at < size[a];
-            place = place * (uint32_t)size[a] + (uint32_t)at;
+            position = position * (uint32_t)size[a] + (uint32_t)at;
         }
-        return IN(is_there) ? pixel.begin + tap.begin + place * LD(place_step) : -1;
+        return IN(is_there) ? pixel.begin + tap.begin + position * LD(position_step) : -1;
     }
 };
 
@@ -94,12 +94,13 @@ static int64_t volume(const int32_t size[3])
     return (int64_t)size[0] * size[1] * size[2];
 }
 
-/* The weights of a map, or of a channel, in the order of their taps: the place of the kernel by
+/* The weights of a map, or of a channel, in the order of their taps: the position of the kernel by
  * itself, the other axis (of `size`, by `step`) inner or outer. */
 static tile_axis tap_axis(const conv_task *t, bool inner, int64_t size, int64_t step)
 {
-    int64_t place = t->w.at.place;
-    return inner ? tile_axis_of(size, place, step) : tile_axis_of(volume(t->kernel), step, place);
+    int64_t position = t->w.at.position;
+    return inner ? tile_axis_of(size, position, step)
+                 : tile_axis_of(volume(t->kernel), step, position);
 }
 
 template <bool BACK, bool TURNED>
@@ -124,11 +125,11 @@ static conv_gather<BACK, TURNED> gather_of(const conv_task *t, bool channels_inn
     g.taps = divisor_of(channels_inner ? channels : volume(t->kernel));
     g.image_step = image->at.outer;
     g.channel_step = image->at.channel;
-    g.place_step = image->at.place;
+    g.position_step = image->at.position;
     g.rows =
         (int)(TURNED ? channels * volume(t->kernel) : t->batch * volume(BACK ? t->in : t->out));
     g.vector = channels_inner && g.channel_step == 1 && channels * g.bytes % 16 == 0 &&
-               g.image_step * g.bytes % 16 == 0 && g.place_step * g.bytes % 16 == 0 &&
+               g.image_step * g.bytes % 16 == 0 && g.position_step * g.bytes % 16 == 0 &&
                (uintptr_t)g.data % 16 == 0;
     g.along_k = !TURNED || !g.vector;
     return g;
@@ -149,21 +150,21 @@ static tile_dense dense_of(const conv_task *t, const conv_operand *o, int64_t ro
 }
 
 /* Images as results: rows are pixels, columns channels of a group. */
-static tile_result image_of(const conv_task *t, const conv_operand *o, int64_t places,
+static tile_result image_of(const conv_task *t, const conv_operand *o, int64_t positions,
                             int64_t channels)
 {
     tile_result r = {};
     r.data = o->data;
     r.type = o->type;
     r.batch_step = channels * o->at.channel;
-    r.row_axis = tile_axis_of(places, o->at.outer, o->at.place);
+    r.row_axis = tile_axis_of(positions, o->at.outer, o->at.position);
     r.column_axis = tile_axis_plain(o->at.channel);
     r.end = t->end;
     r.end.c_batch = channels * t->end.c_column;
     return r;
 }
 
-/* --- directly: a thread an element, all channels of its group and places in order --- */
+/* --- directly: a thread an element, all channels of its group and positions in order --- */
 
 enum { THREADS = 256 };
 
@@ -174,7 +175,7 @@ struct conv_direct {
     bool channels_inner; /* neighbouring threads make channels of a pixel */
     const void *w;
     int w_type;
-    int64_t w_group, w_made, w_read, w_place; /* elements */
+    int64_t w_group, w_made, w_read, w_position; /* elements */
 };
 
 template <class GATHER>
@@ -197,7 +198,7 @@ static KERNEL_BLOCKS(THREADS, 4, conv_direct_image, GATHER g, tile_result y, con
             tap.at[0] = a * g.dilation[0];
             for (int b = 0; b < (int)g.kernel[1].by; b++) {
                 tap.at[1] = b * g.dilation[1];
-                for (int e = 0; e < (int)g.kernel[2].by; e++, w += LD(d.w_place)) {
+                for (int e = 0; e < (int)g.kernel[2].by; e++, w += LD(d.w_position)) {
                     tap.at[2] = e * g.dilation[2];
                     int64_t at = g.at(pixel, tap);
                     if (at >= 0)
@@ -219,7 +220,7 @@ static void launch_direct(cuda_stream stream, const conv_task *t, const GATHER &
     d.w = t->w.data;
     d.w_type = t->w.type;
     d.w_group = t->maps / t->groups * t->w.at.outer;
-    d.w_place = t->w.at.place;
+    d.w_position = t->w.at.position;
     int64_t blocks = (d.rows * d.makes * d.groups + THREADS - 1) / THREADS;
     if (blocks > 0)
         LAUNCH((conv_direct_image<GATHER>), dim3((unsigned)blocks), dim3(THREADS), 0, stream, g, y,
@@ -284,13 +285,13 @@ static void launch_pixel_sums(cuda_stream stream, const conv_task *t, const tile
                               int64_t terms)
 {
     conv_columns x = gather_of<false, true>(t, false);
-    int64_t places = volume(t->out), pixels = t->batch * places;
+    int64_t positions = volume(t->out), pixels = t->batch * positions;
     int64_t each = (pixels + t->cut.pieces - 1) / t->cut.pieces;
     conv_pixel_sums d = {};
     d.dy = t->y.data;
     d.dy_type = t->y.type;
     d.dy_map = t->y.at.channel;
-    d.dy_axis = tile_axis_of(places, t->y.at.outer, t->y.at.place);
+    d.dy_axis = tile_axis_of(positions, t->y.at.outer, t->y.at.position);
     d.maps = (int)t->maps;
     d.maps_of_group = (int)(t->maps / t->groups);
     d.terms = (int)terms;
@@ -362,7 +363,7 @@ void launch_conv_bwd_data(cuda_stream stream, const conv_task *t)
 void launch_conv_bwd_weights(cuda_stream stream, const conv_task *t)
 {
     int64_t channels = t->channels / t->groups, maps = t->maps / t->groups;
-    int64_t places = volume(t->out), pixels = t->batch * places;
+    int64_t positions = volume(t->out), pixels = t->batch * positions;
     bool inner = !t->direct && t->x.at.channel == 1;
     tile_result dw = {};
     dw.data = t->w.data;
@@ -375,7 +376,7 @@ void launch_conv_bwd_weights(cuda_stream stream, const conv_task *t)
         launch_pixel_sums<false>(stream, t, dw, channels * volume(t->kernel));
         return;
     }
-    tile_axis by_pixel = tile_axis_of(places, t->y.at.outer, t->y.at.place);
+    tile_axis by_pixel = tile_axis_of(positions, t->y.at.outer, t->y.at.position);
     tile_dense dy =
         dense_of(t, &t->y, maps, t->y.at.channel, by_pixel, maps * t->y.at.channel, pixels);
     tile_launch<false>(stream, t->kind, t->cut, dy, gather_of<false, true>(t, inner), dw, t->groups,

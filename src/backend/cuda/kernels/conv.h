@@ -5,10 +5,10 @@
 #include "backend/cuda/kernels/tile.h"
 
 /* Where an image or the weights lie, in elements: outer (image, or map of the weights), channel,
- * and place in the row-major order of the spatial axes. [N,C,H,W]: CHW, HW, 1; [N,H,W,C]: HWC, 1,
- * C. */
+ * and position in the row-major order of the spatial axes. [N,C,H,W]: CHW, HW, 1; [N,H,W,C]: HWC,
+ * 1, C. */
 typedef struct conv_layout {
-    int64_t outer, channel, place;
+    int64_t outer, channel, position;
 } conv_layout;
 
 typedef struct conv_operand {
@@ -45,7 +45,7 @@ void launch_conv(cuda_stream stream, const conv_task *t);
 void launch_conv_bwd_data(cuda_stream stream, const conv_task *t);
 void launch_conv_bwd_weights(cuda_stream stream, const conv_task *t);
 
-/* db[maps] = alpha * the sums of y over images and places, in cut.pieces; their parts are
+/* db[maps] = alpha * the sums of y over images and positions, in cut.pieces; their parts are
  * tile_parts(pieces, 1, maps, 1). */
 void launch_conv_bwd_bias(cuda_stream stream, const conv_task *t, float *db);
 

@@ -1,10 +1,10 @@
 /* Rows by their numbers: copied in the widest pieces that divide a row. */
 #include "backend/cuda/kernels/gather.h"
-#include "backend/cuda/kernels/places.cuh"
+#include "backend/cuda/kernels/positions.cuh"
 
 template <typename T>
 static KERNEL(strips::THREADS, gather, T *__restrict__ y, const T *__restrict__ x,
-              const void *indices, index_places p, launch_fault fault, int64_t pieces, int shift)
+              const void *indices, index_positions p, launch_fault fault, int64_t pieces, int shift)
 {
     int64_t row = strip_row(shift);
     if (!IN(row < p.outer * p.count))
@@ -20,7 +20,7 @@ template <typename T>
 static void launch(cuda_stream stream, const launch_gather_call *c, void *y, const void *x,
                    const void *indices)
 {
-    const index_places *p = &c->at;
+    const index_positions *p = &c->at;
     int64_t pieces = p->inner * c->element / (int64_t)sizeof(T);
     strips s = strips_of(p->outer * p->count, pieces);
     LAUNCH(gather<T>, s.grid, dim3(strips::THREADS), 0, stream, (T *)y, (const T *)x, indices, *p,

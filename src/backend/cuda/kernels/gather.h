@@ -3,14 +3,14 @@
 #define TEQUIO_BACKEND_CUDA_KERNELS_GATHER_H
 
 #include "backend/cuda/kernels/launch.h"
-#include "graph/index_places.h"
+#include "graph/index_positions.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct launch_gather_call {
-    index_places at;
+    index_positions at;
     int64_t element;            /* bytes */
     launch_fault fault;         /* a bad index; it counts as 0 */
 } launch_gather_call;

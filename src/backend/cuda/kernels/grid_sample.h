@@ -1,4 +1,4 @@
-/* GridSample. Grids are [n, places, axes]. */
+/* GridSample. Grids are [n, positions, axes]. */
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_GRID_SAMPLE_H
 #define TEQUIO_BACKEND_CUDA_KERNELS_GRID_SAMPLE_H
 
@@ -16,9 +16,10 @@ void launch_grid_sample(cuda_stream stream, const grid_plane *s, float *y, const
 void launch_grid_sample_gradient(cuda_stream stream, const grid_plane *s, float *dgrid,
                                  const float *dy, const float *x, const float *grid);
 
-/* The gradient of x, so many images at once: what places add to it is sorted by element, and each
- * element takes what is its own. All of dx is written. `room` has launch_grid_sample_room bytes. Of
- * the images at once the elements of a plane and what places add to them are counted in 32 bits. */
+/* The gradient of x, so many images at once: what positions add to it is sorted by element, and
+ * each element takes what is its own. All of dx is written. `room` has launch_grid_sample_room
+ * bytes. Of the images at once the elements of a plane and what positions add to them are counted
+ * in 32 bits. */
 size_t launch_grid_sample_room(const grid_plane *s, int64_t at_once);
 void launch_grid_sample_spread(cuda_stream stream, const grid_plane *s, int64_t at_once, float *dx,
                                const float *dy, const float *grid, void *room);

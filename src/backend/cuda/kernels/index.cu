@@ -4,9 +4,9 @@
  * (sort.cu); the group at the first of a row has them all.
  */
 #include "backend/cuda/kernels/index.h"
-#include "backend/cuda/kernels/places.cuh"
+#include "backend/cuda/kernels/positions.cuh"
 
-static KERNEL(strips::THREADS, index_rows, uint32_t *rows, const void *indices, index_places p,
+static KERNEL(strips::THREADS, index_rows, uint32_t *rows, const void *indices, index_positions p,
               launch_fault fault)
 {
     int64_t i = (int64_t)blockIdx.x * strips::THREADS + threadIdx.x;
@@ -14,7 +14,7 @@ static KERNEL(strips::THREADS, index_rows, uint32_t *rows, const void *indices, 
         rows[i] = (uint32_t)row_named(p, indices, i, fault);
 }
 
-void launch_index(cuda_stream stream, const index_places *at, launch_fault fault, uint32_t *rows,
+void launch_index(cuda_stream stream, const index_positions *at, launch_fault fault, uint32_t *rows,
                   const void *indices)
 {
     if (at->count == 0)
@@ -86,7 +86,7 @@ static KERNEL(strips::THREADS, put, T *y, const T *picks, const uint32_t *sorted
 }
 
 template <launch_reduction R, typename T>
-static void launch(cuda_stream stream, const index_places *at, void *y, const void *picks,
+static void launch(cuda_stream stream, const index_positions *at, void *y, const void *picks,
                    const uint32_t *sorted, const uint32_t *order)
 {
     strips s = strips_of(at->outer * at->count, at->inner);
@@ -96,7 +96,7 @@ static void launch(cuda_stream stream, const index_places *at, void *y, const vo
 
 /* Whole numbers are added and multiplied modulo 2^32 and 2^64. */
 template <typename T, typename MODULAR>
-static void launch_typed(cuda_stream stream, const index_places *at, launch_reduction r, void *y,
+static void launch_typed(cuda_stream stream, const index_positions *at, launch_reduction r, void *y,
                          const void *picks, const uint32_t *sorted, const uint32_t *order)
 {
     if (r == LAUNCH_ADD)
@@ -109,7 +109,7 @@ static void launch_typed(cuda_stream stream, const index_places *at, launch_redu
         launch<LAUNCH_MIN, T>(stream, at, y, picks, sorted, order);
 }
 
-static void launch_set(cuda_stream stream, const index_places *at, size_t element, void *y,
+static void launch_set(cuda_stream stream, const index_positions *at, size_t element, void *y,
                        const void *picks, const uint32_t *sorted, const uint32_t *order)
 {
     if (element == 8)
@@ -122,8 +122,8 @@ static void launch_set(cuda_stream stream, const index_places *at, size_t elemen
         launch<LAUNCH_SET, uint8_t>(stream, at, y, picks, sorted, order);
 }
 
-void launch_put(cuda_stream stream, const index_places *at, launch_reduction r, dtype type, void *y,
-                const void *picks, const uint32_t *sorted, const uint32_t *order)
+void launch_put(cuda_stream stream, const index_positions *at, launch_reduction r, dtype type,
+                void *y, const void *picks, const uint32_t *sorted, const uint32_t *order)
 {
     if (at->outer == 0 || at->count == 0 || at->inner == 0)
         return;

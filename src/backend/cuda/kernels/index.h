@@ -4,7 +4,7 @@
 
 #include "backend/cuda/kernels/launch.h"
 #include "common/base/dtype.h"
-#include "graph/index_places.h"
+#include "graph/index_positions.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,7 +12,7 @@ extern "C" {
 
 /* rows[count]: what each position of the indices names; a bad index counts as 0. There are at most
  * 2^32 rows. */
-void launch_index(cuda_stream stream, const index_places *at, launch_fault fault, uint32_t *rows,
+void launch_index(cuda_stream stream, const index_positions *at, launch_fault fault, uint32_t *rows,
                   const void *indices);
 
 typedef enum launch_reduction {
@@ -26,8 +26,8 @@ typedef enum launch_reduction {
 /* y[o][row] = y[o][row] and picks[o][i] combined, for every position i in its order. `sorted` are
  * the rows in theirs, and `order` the positions that name them, equal rows by position. Reductions
  * are of F32, I32 and I64; set takes any type. */
-void launch_put(cuda_stream stream, const index_places *at, launch_reduction r, dtype type, void *y,
-                const void *picks, const uint32_t *sorted, const uint32_t *order);
+void launch_put(cuda_stream stream, const index_positions *at, launch_reduction r, dtype type,
+                void *y, const void *picks, const uint32_t *sorted, const uint32_t *order);
 
 #ifdef __cplusplus
 }

@@ -52,7 +52,7 @@ void launch_move(cuda_stream stream, size_t element, void *to, const void *from,
  * so that both are seen in rows. Matrices are those of the other axes, tiles of one follow each
  * other. */
 struct turned {
-    int64_t down, across;         /* places */
+    int64_t down, across;         /* positions */
     int64_t to_down, from_across; /* strides */
     uint32_t tiles;
     divider down_tiles, matrix_tiles;
@@ -210,8 +210,8 @@ static KERNEL(THREADS, one_hot, T *y, const void *indices, launch_one_hot_call c
     if (!IN(i < n))
         return;
     int64_t above = i / c.inner, inner = i - above * c.inner;
-    int64_t outer = above / c.depth, place = above - outer * c.depth;
-    y[i] = hot_at(&c, indices, outer * LD(c.inner) + inner) == place ? on : off;
+    int64_t outer = above / c.depth, position = above - outer * c.depth;
+    y[i] = hot_at(&c, indices, outer * LD(c.inner) + inner) == position ? on : off;
 }
 
 template <typename T>

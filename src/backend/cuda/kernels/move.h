@@ -21,7 +21,7 @@ void launch_move(cuda_stream stream, size_t element, void *to, const void *from,
 void launch_turn(cuda_stream stream, size_t element, void *to, const void *from, const axes *over,
                  int down);
 
-/* to += from; no two elements go to one place. */
+/* to += from; no two elements go to one position. */
 void launch_move_add(cuda_stream stream, float *to, const float *from, const axes *over);
 
 typedef struct launch_trilu_call {

@@ -16,20 +16,20 @@ template <typename T> static KERNEL(THREADS, pad, T *y, const T *x, padded p, T 
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < p.n))
         return;
-    uint32_t place = quotient(p.run, i);
-    int64_t at = i - place * p.run.by;
+    uint32_t position = quotient(p.run, i);
+    int64_t at = i - position * p.run.by;
     bool is_filled = false;
     for (int axis = p.rank - 1; axis >= 0; axis--) {
-        uint32_t above = axis ? quotient(p.by[axis], place) : 0;
-        int64_t from = p.sources[axis][place - above * p.by[axis].by];
+        uint32_t above = axis ? quotient(p.by[axis], position) : 0;
+        int64_t from = p.sources[axis][position - above * p.by[axis].by];
         is_filled |= from < 0;
         at += from;
-        place = above;
+        position = above;
     }
     y[i] = is_filled ? value : x[at];
 }
 
-/* Pieces of y below a place of the first axis. */
+/* Pieces of y below a position of the first axis. */
 static int64_t slab_of(const launch_pad_call *c)
 {
     int64_t slab = c->run;
@@ -55,8 +55,8 @@ static void pad_all(cuda_stream stream, const launch_pad_call *c, void *y, const
     }
     int64_t most = slab < PIECE ? PIECE / slab : 1;
     for (int64_t begin = 0; begin < c->dim[0]; begin += most) {
-        int64_t places = c->dim[0] - begin < most ? c->dim[0] - begin : most;
-        p.n = (uint32_t)(places * slab);
+        int64_t positions = c->dim[0] - begin < most ? c->dim[0] - begin : most;
+        p.n = (uint32_t)(positions * slab);
         p.sources[0] = c->sources[0] + begin;
         LAUNCH(pad<T>, blocks_of(p.n, THREADS), dim3(THREADS), 0, stream, (T *)y + begin * slab,
                (const T *)x, p, value);

@@ -12,7 +12,7 @@ extern "C" {
 typedef struct launch_pad_call {
     int rank;                          /* at least 1 */
     int64_t dim[AXES_MOST];            /* of y; all but the first make at most 2^31 - 1 elements */
-    const int64_t *sources[AXES_MOST]; /* on the device, by place: elements into x, -1: none */
+    const int64_t *sources[AXES_MOST]; /* on the device, by position: elements into x, -1: none */
     int64_t run;                       /* elements behind those axes */
     size_t element;                    /* 1, 2, 4, 8 or 16 bytes */
     uint8_t value[16];                 /* where there is no source */

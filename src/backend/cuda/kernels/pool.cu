@@ -15,14 +15,14 @@ static __host__ __device__ __forceinline__ int64_t elements(const int32_t size[P
 }
 
 /* An element of x or y: which of its plane, and where its channel begins there in x and in y. */
-struct pool_place {
+struct pool_position {
     int at[POOL_AXES];
     int64_t x, y;
 };
 
 /* Element `item` of what has planes of `size`. */
-static __device__ __forceinline__ pool_place place_of(const launch_pool &p, int64_t item,
-                                                      const int32_t size[POOL_AXES])
+static __device__ __forceinline__ pool_position position_of(const launch_pool &p, int64_t item,
+                                                            const int32_t size[POOL_AXES])
 {
     int64_t channel = item % p.channels, plane = item / p.channels / elements(size);
     int rest = (int)(item / p.channels % elements(size));
@@ -112,7 +112,7 @@ static __device__ __forceinline__ float divisor_of(const launch_pool &p, const i
 
 /* The element of y that `lanes` threads make; spare threads make the last again. */
 struct pool_item {
-    pool_place place;
+    pool_position position;
     int lane;
     bool writes;
 };
@@ -122,10 +122,10 @@ static __device__ __forceinline__ pool_item item_of(const launch_pool &p, int la
     int64_t item = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / lanes;
     bool there = IN(item < total);
     int lane = (int)threadIdx.x % lanes;
-    return {place_of(p, there ? item : total - 1, p.out), lane, there && lane == 0};
+    return {position_of(p, there ? item : total - 1, p.out), lane, there && lane == 0};
 }
 
-static __device__ __forceinline__ int64_t y_of(const launch_pool &p, const pool_place &o)
+static __device__ __forceinline__ int64_t y_of(const launch_pool &p, const pool_position &o)
 {
     return o.y + offset_of(p, p.out, o.at[0], o.at[1], o.at[2]);
 }
@@ -154,7 +154,7 @@ static __device__ __forceinline__ largest largest_of_lanes(largest best)
 }
 
 /* Element `tap` of window o, in all of x. */
-static __device__ __forceinline__ int64_t index_of(const launch_pool &p, const pool_place &o,
+static __device__ __forceinline__ int64_t index_of(const launch_pool &p, const pool_position &o,
                                                    int tap)
 {
     const int32_t *k = p.kernel;
@@ -172,7 +172,7 @@ static KERNEL(THREADS, max_pool, launch_pool p, int lanes, int64_t total, T *y, 
               int64_t *indices, const T *x)
 {
     pool_item item = item_of(p, lanes, total);
-    const pool_place &o = item.place;
+    const pool_position &o = item.position;
     largest best = {-INFINITY, NO_TAP};
     for (pool_taps t = taps_of(p, o.at, item.lane); taps_left(t); t.at[2] += lanes) {
         int tap = (t.at[0] * p.kernel[1] + t.at[1]) * p.kernel[2] + t.at[2];
@@ -197,7 +197,7 @@ template <typename T>
 static KERNEL(THREADS, average_pool, launch_pool p, int lanes, int64_t total, T *y, const T *x)
 {
     pool_item item = item_of(p, lanes, total);
-    const pool_place &o = item.place;
+    const pool_position &o = item.position;
     float sum = 0.0f;
     for (pool_taps t = taps_of(p, o.at, item.lane); taps_left(t); t.at[2] += lanes)
         sum += to_float(x[o.x + taps_offset(p, t)]);
@@ -211,7 +211,7 @@ template <typename T>
 static KERNEL(THREADS, lp_pool, launch_pool p, int lanes, int64_t total, T *y, const T *x)
 {
     pool_item item = item_of(p, lanes, total);
-    const pool_place &o = item.place;
+    const pool_position &o = item.position;
     double sum = 0.0;
     for (pool_taps t = taps_of(p, o.at, item.lane); taps_left(t); t.at[2] += lanes)
         sum += lp_term(to_float(x[o.x + taps_offset(p, t)]), p.p);
@@ -246,7 +246,7 @@ static __device__ __forceinline__ int tap_of(const launch_pool &p, int i, int at
 /* dx of an element: f(where window o is in y, o, the element's tap in it) of all windows that hold
  * it, added up. */
 template <typename F>
-static __device__ __forceinline__ float gather(const launch_pool &p, const pool_place &e, F f)
+static __device__ __forceinline__ float gather(const launch_pool &p, const pool_position &e, F f)
 {
     pool_windows w[POOL_AXES];
     float sum = 0.0f;
@@ -283,7 +283,7 @@ static KERNEL(THREADS, max_pool_bwd, launch_pool p, int64_t total, T *dx, const 
     int64_t at;
     if (!element_of(total, &at))
         return;
-    dx[at] = stored<T>(gather(p, place_of(p, at, p.in), [&](int64_t y, const int *, int tap) {
+    dx[at] = stored<T>(gather(p, position_of(p, at, p.in), [&](int64_t y, const int *, int tap) {
         int won = p.wide_taps ? ((const int32_t *)taps)[y] : ((const uint8_t *)taps)[y];
         return won == tap ? to_float(dy[y]) : 0.0f;
     }));
@@ -295,7 +295,7 @@ static KERNEL(THREADS, average_pool_bwd, launch_pool p, int64_t total, T *dx, co
     int64_t at;
     if (!element_of(total, &at))
         return;
-    dx[at] = stored<T>(gather(p, place_of(p, at, p.in), [&](int64_t y, const int *o, int) {
+    dx[at] = stored<T>(gather(p, position_of(p, at, p.in), [&](int64_t y, const int *o, int) {
         return to_float(dy[y]) / divisor_of(p, o);
     }));
 }
@@ -308,7 +308,7 @@ static KERNEL(THREADS, lp_pool_bwd, launch_pool p, int64_t total, T *dx, const T
     if (!element_of(total, &at))
         return;
     float own = to_float(x[at]);
-    dx[at] = stored<T>(gather(p, place_of(p, at, p.in), [&](int64_t o, const int *, int) {
+    dx[at] = stored<T>(gather(p, position_of(p, at, p.in), [&](int64_t o, const int *, int) {
         return lp_gradient(to_float(dy[o]), own, to_float(y[o]), p.p);
     }));
 }

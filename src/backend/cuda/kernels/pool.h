@@ -14,7 +14,7 @@ enum { POOL_AXES = 3 };
 typedef struct launch_pool {
     launch_type type; /* of x, y and their gradients */
     int64_t planes;   /* of x and of y, one behind the other */
-    int64_t channels; /* that such a plane holds, side by side at every place */
+    int64_t channels; /* that such a plane holds, side by side at every position */
     int32_t in[POOL_AXES], out[POOL_AXES]; /* of a plane */
     int32_t kernel[POOL_AXES], stride[POOL_AXES], dilation[POOL_AXES], begin[POOL_AXES];
     bool counts_padding;       /* an average divides by the taps before `padded`, there or not */

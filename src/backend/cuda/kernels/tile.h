@@ -4,8 +4,8 @@
  *
  * A sum runs over ascending k, in float32. On one model of chip its bits depend on the factors, the
  * kind of product, k and `pieces` alone, not on alignment, tiles or the other sizes; and, of a
- * convolution, on the order of its taps: channels within places where images lie so, otherwise
- * places within channels.
+ * convolution, on the order of its taps: channels within positions where images lie so, otherwise
+ * positions within channels.
  *
  * Limits, the planner's to check: every count of rows, columns, k, pixels of a whole batch, and
  * every coordinate of a padded image is below 2^31 - 1024, and so is the number of blocks. Offsets

@@ -25,15 +25,15 @@ static dnn_form form_of(const conv_graph *c, conv_part part)
 {
     const conv_task *t = c->task;
     const conv_operand *o = part == PART_X ? &t->x : part == PART_W ? &t->w : &t->y;
-    const int32_t *places = part == PART_X ? t->in : part == PART_W ? t->kernel : t->out;
+    const int32_t *positions = part == PART_X ? t->in : part == PART_W ? t->kernel : t->out;
     dnn_form f = {.type = type_of(o->type), .rank = 2 + c->axes};
     f.size[0] = part == PART_W ? t->maps : t->batch;
     f.size[1] = part == PART_Y ? t->maps : part == PART_X ? t->channels : t->channels / t->groups;
     f.stride[0] = o->at.outer;
     f.stride[1] = o->at.channel;
-    int64_t stride = o->at.place;
+    int64_t stride = o->at.position;
     for (int axis = 1; axis <= c->axes; axis++) {
-        int64_t size = places[SPATIAL - axis];
+        int64_t size = positions[SPATIAL - axis];
         f.size[f.rank - axis] = size;
         f.stride[f.rank - axis] = stride;
         stride *= size;

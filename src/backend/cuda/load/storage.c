@@ -197,10 +197,10 @@ static bool is_elementwise(const graph_node *n)
 /* Whether the two orders differ. */
 static bool has_orders(const graph_shape *s)
 {
-    int64_t places = 1;
+    int64_t positions = 1;
     for (int i = 2; i < s->rank; i++)
-        places *= s->dim[i];
-    return s->rank > 2 && s->dim[0] > 0 && s->dim[1] > 1 && places > 1;
+        positions *= s->dim[i];
+    return s->rank > 2 && s->dim[0] > 0 && s->dim[1] > 1 && positions > 1;
 }
 
 /* ... of an operand that broadcasts to this rank. */
@@ -212,7 +212,7 @@ static bool has_orders_in(const graph_shape *s, int32_t rank)
     return has_orders(&whole);
 }
 
-/* Whether all operands are images of one shape, or numbers by channel or by place. */
+/* Whether all operands are images of one shape, or numbers by channel or by position. */
 static bool can_walk_last(const cuda_node *n)
 {
     const graph_shape *y = &cuda_out(n, 0)->shape;
@@ -241,7 +241,7 @@ static bool can_work_last(const cuda_node *n)
 }
 
 /* Whether the body takes images channels last: where one comes so. What MaxPool remembers lies as
- * its result does; the gradient of an average over all places comes in both orders. */
+ * its result does; the gradient of an average over all positions comes in both orders. */
 static bool works_last(const chooser *s, const cuda_node *n)
 {
     const graph_value *taps = n->node->op == OP_MAX_POOL_BWD ? cuda_in(n, 1) : NULL;
@@ -370,9 +370,9 @@ static void copy(cuda_stream stream, const graph_shape *shape, cuda_storage to, 
         launch_round(stream, t, y, x, n);
         return;
     }
-    int64_t channels = shape->dim[1], places = n / (shape->dim[0] * channels);
-    launch_channels_last(stream, t, y, x, shape->dim[0], to.channels_last ? channels : places,
-                         to.channels_last ? places : channels);
+    int64_t channels = shape->dim[1], positions = n / (shape->dim[0] * channels);
+    launch_channels_last(stream, t, y, x, shape->dim[0], to.channels_last ? channels : positions,
+                         to.channels_last ? positions : channels);
 }
 
 void storage_bring(const cuda_node *n, cuda_call *c)

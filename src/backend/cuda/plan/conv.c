@@ -1,9 +1,9 @@
 /*
- * Convolutions and their gradients. Kernels of one place that touch every place once are matrix
- * products; others are cuDNN's where its library is there and takes them, and otherwise ours.
- * Weights come as ONNX has them, channel by channel, images so or with their channels last. Where
- * kernels read faster otherwise, and to round weights to halves, a factor is first copied into
- * scratch with its channels last.
+ * Convolutions and their gradients. Kernels of one position that touch every position once are
+ * matrix products; others are cuDNN's where its library is there and takes them, and otherwise
+ * ours. Weights come as ONNX has them, channel by channel, images so or with their channels last.
+ * Where kernels read faster otherwise, and to round weights to halves, a factor is first copied
+ * into scratch with its channels last.
  */
 #include "backend/cuda/plan/conv.h"
 
@@ -32,9 +32,10 @@ static const void *factor_at(const conv_state *s, conv_part part, const cuda_cal
     launch_type factor = cuda_launch_type(s->factor);
     launch_types t = {.y = factor, .a = l->rounded ? factor : LAUNCH_F32};
     if (l->last)
-        launch_round(c->stream, t, turned, c->in[input], l->outer * l->channels * l->places);
+        launch_round(c->stream, t, turned, c->in[input], l->outer * l->channels * l->positions);
     else
-        launch_channels_last(c->stream, t, turned, c->in[input], l->outer, l->channels, l->places);
+        launch_channels_last(c->stream, t, turned, c->in[input], l->outer, l->channels,
+                             l->positions);
     return turned;
 }
 
@@ -97,14 +98,14 @@ static status set_axes(conv_task *t, const window *w, error *err)
 {
     for (int32_t i = 0; i < SPATIAL; i++) {
         int64_t reach = (w->kernel[i] - 1) * w->dilation[i];
-        TRY(check_count(w->in[i], "places of an axis", err));
-        TRY(check_count(w->out[i], "places of an axis", err));
-        TRY(check_count(w->kernel[i], "places of a kernel", err));
-        TRY(check_count(w->stride[i], "places of a stride", err));
-        TRY(check_count(w->dilation[i], "places of a dilation", err));
-        TRY(check_count(w->begin[i], "places of a pad", err));
-        TRY(check_count(w->in[i] + w->begin[i] + reach, "places of a padded axis", err));
-        TRY(check_count((w->out[i] - 1) * w->stride[i] + reach, "places of a padded axis", err));
+        TRY(check_count(w->in[i], "positions of an axis", err));
+        TRY(check_count(w->out[i], "positions of an axis", err));
+        TRY(check_count(w->kernel[i], "positions of a kernel", err));
+        TRY(check_count(w->stride[i], "positions of a stride", err));
+        TRY(check_count(w->dilation[i], "positions of a dilation", err));
+        TRY(check_count(w->begin[i], "positions of a pad", err));
+        TRY(check_count(w->in[i] + w->begin[i] + reach, "positions of a padded axis", err));
+        TRY(check_count((w->out[i] - 1) * w->stride[i] + reach, "positions of a padded axis", err));
         t->in[i] = (int32_t)w->in[i];
         t->out[i] = (int32_t)w->out[i];
         t->kernel[i] = (int32_t)w->kernel[i];
@@ -115,9 +116,9 @@ static status set_axes(conv_task *t, const window *w, error *err)
     return OK;
 }
 
-static conv_lie lie_of(int64_t outer, int64_t channels, const int32_t places[SPATIAL])
+static conv_lie lie_of(int64_t outer, int64_t channels, const int32_t positions[SPATIAL])
 {
-    return (conv_lie){.outer = outer, .channels = channels, .places = volume(places)};
+    return (conv_lie){.outer = outer, .channels = channels, .positions = volume(positions)};
 }
 
 /* Which type is multiplied, input 0 says; images are rounded before, weights are not. */
@@ -143,8 +144,8 @@ static status describe(conv_state *s, const cuda_node *n, error *err)
     s->part[s->second].last = cuda_in_storage(n, 1).channels_last;
     s->part[s->makes].last = s->makes != PART_W && cuda_out_storage(n, 0).channels_last;
     s->part[s->second].rounded = dtype_is_half(cuda_in(n, 1)->dtype);
-    TRY(check_count(t->batch * volume(t->in), "places", err));
-    TRY(check_count(t->batch * volume(t->out), "places", err));
+    TRY(check_count(t->batch * volume(t->in), "positions", err));
+    TRY(check_count(t->batch * volume(t->out), "positions", err));
     TRY(check_count(t->channels / t->groups * taps, "weights of a map", err));
     return check_count(t->maps / t->groups * taps, "weights of a channel", err);
 }
@@ -184,9 +185,9 @@ static bool lies_last(const conv_lie *l)
 void conv_set_layout(conv_operand *o, const conv_lie *l, dtype type)
 {
     o->type = l->turns || l->rounded ? type : DT_F32;
-    o->at.outer = l->channels * l->places;
-    o->at.channel = lies_last(l) ? 1 : l->places;
-    o->at.place = lies_last(l) ? l->channels : 1;
+    o->at.outer = l->channels * l->positions;
+    o->at.channel = lies_last(l) ? 1 : l->positions;
+    o->at.position = lies_last(l) ? l->channels : 1;
 }
 
 /* Weights lie as the image does that is gathered; that is x, but y where x is made. */
@@ -234,15 +235,15 @@ static bool is_product(const conv_task *t)
     return t->groups == 1;
 }
 
-/* [channels, places] for each image, or [places, channels], for all of them where they are
+/* [channels, positions] for each image, or [positions, channels], for all of them where they are
  * neighbours. */
-static tile_matrix image_of(const conv_lie *l, bool by_place)
+static tile_matrix image_of(const conv_lie *l, bool by_position)
 {
     bool last = lies_last(l);
-    int64_t channel = last ? 1 : l->places, place = last ? l->channels : 1;
-    return (tile_matrix){.row = by_place ? place : channel,
-                         .column = by_place ? channel : place,
-                         .batch = l->channels * l->places};
+    int64_t channel = last ? 1 : l->positions, position = last ? l->channels : 1;
+    return (tile_matrix){.row = by_position ? position : channel,
+                         .column = by_position ? channel : position,
+                         .batch = l->channels * l->positions};
 }
 
 /* w [maps, channels], or the other way round. */
@@ -251,14 +252,15 @@ static tile_matrix weights_of(const conv_task *t, bool turned)
     return (tile_matrix){.row = turned ? 1 : t->channels, .column = turned ? t->channels : 1};
 }
 
-/* y or dx, channels last: [places of all images, channels] of what it is made of and the weights.
+/* y or dx, channels last: [positions of all images, channels] of what it is made of and the
+ * weights.
  */
 static void multiply_last(conv_state *s, gemm_task *g, conv_part image)
 {
     s->part[image].turns |= !s->part[image].last;
     s->a = image;
     s->b = PART_W;
-    g->m = s->part[image].outer * s->part[image].places;
+    g->m = s->part[image].outer * s->part[image].positions;
     g->n = s->part[s->makes].channels;
     g->k = s->part[image].channels;
     g->a = image_of(&s->part[image], true);
@@ -272,7 +274,7 @@ static void multiply_each(conv_state *s, gemm_task *g, conv_part image)
     s->b = image;
     g->batches = s->task.batch;
     g->m = s->part[s->makes].channels;
-    g->n = s->part[image].places;
+    g->n = s->part[image].positions;
     g->k = s->part[image].channels;
     g->a = weights_of(&s->task, s->makes == PART_X);
     g->b = image_of(&s->part[image], false);
@@ -280,7 +282,7 @@ static void multiply_each(conv_state *s, gemm_task *g, conv_part image)
     g->end.c_column = 0;
 }
 
-/* dw is a sum over all images, whose places must be neighbours. */
+/* dw is a sum over all images, whose positions must be neighbours. */
 static void multiply_weights(conv_state *s, gemm_task *g)
 {
     s->part[PART_X].turns |= !s->part[PART_X].last;
@@ -289,7 +291,7 @@ static void multiply_weights(conv_state *s, gemm_task *g)
     s->b = PART_X;
     g->m = s->task.maps;
     g->n = s->task.channels;
-    g->k = s->task.batch * s->part[PART_X].places;
+    g->k = s->task.batch * s->part[PART_X].positions;
     g->a = image_of(&s->part[PART_Y], false);
     g->b = image_of(&s->part[PART_X], true);
 }
@@ -340,10 +342,10 @@ static status reserve_scratch(conv_state *s, size_t *ret, error *err)
         conv_lie *l = &s->part[part];
         if (!l->turns)
             continue;
-        TRY(check_count(l->outer * ((l->channels + 31) / 32) * ((l->places + 31) / 32), "blocks",
+        TRY(check_count(l->outer * ((l->channels + 31) / 32) * ((l->positions + 31) / 32), "blocks",
                         err));
         size_t element = dtype_bytes(part == s->makes ? s->result : s->factor);
-        l->at = reserve(&end, (size_t)(l->outer * l->channels * l->places) * element);
+        l->at = reserve(&end, (size_t)(l->outer * l->channels * l->positions) * element);
     }
     s->rest = end;
     *ret = end + sums_bytes(s);

@@ -9,7 +9,7 @@
 #include "backend/cuda/plan/product.h"
 
 typedef struct conv_lie {
-    int64_t outer, channels, places; /* images, or maps of the weights */
+    int64_t outer, channels, positions; /* images, or maps of the weights */
     bool rounded;                    /* the value is of half precision already */
     bool last;                       /* its channels are */
     bool turns;                      /* ... or are to be, in a copy */

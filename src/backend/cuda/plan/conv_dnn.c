@@ -22,14 +22,14 @@ static void lay_out(conv_state *s)
 
 static axes axes_of_bias(const conv_lie *made)
 {
-    int64_t channels = made->channels, places = made->places;
+    int64_t channels = made->channels, positions = made->positions;
     axes over = {.rank = 0};
-    axes_add(&over, 2, made->outer, (int64_t[]){channels * places, 0});
+    axes_add(&over, 2, made->outer, (int64_t[]){channels * positions, 0});
     if (made->last)
-        axes_add(&over, 2, places, (int64_t[]){channels, 0});
-    axes_add(&over, 2, channels, (int64_t[]){made->last ? 1 : places, 1});
+        axes_add(&over, 2, positions, (int64_t[]){channels, 0});
+    axes_add(&over, 2, channels, (int64_t[]){made->last ? 1 : positions, 1});
     if (!made->last)
-        axes_add(&over, 2, places, (int64_t[]){1, 0});
+        axes_add(&over, 2, positions, (int64_t[]){1, 0});
     axes_end(&over, 2);
     return over;
 }
@@ -67,7 +67,7 @@ status conv_run_dnn(const conv_state *s, const cuda_call *c, const void *first, 
     operands[PARTS] = (void *)(uintptr_t)bias;
     TRY(dnn_run(s->dnn, operands, (char *)c->scratch + s->rest, err));
     if (l->turns)
-        launch_channels_last(c->stream, result, y, made, l->outer, l->places, l->channels);
+        launch_channels_last(c->stream, result, y, made, l->outer, l->positions, l->channels);
     if (s->bias_over.rank)
         launch_binary(c->stream, BINARY_add, (launch_types){LAUNCH_F32}, y, y, bias, &s->bias_over);
     return OK;

@@ -16,7 +16,7 @@ status cuda_plan_gather(backend_program *p, cuda_node *n, error *err)
 {
     (void)err;
     launch_gather_call *s = arena_alloc(p->arena, sizeof *s);
-    s->at = index_places_of(p->g, n->node);
+    s->at = index_positions_of(p->g, n->node);
     s->element = (int64_t)dtype_bytes(cuda_in_storage(n, 0).type);
     s->fault.node = n->fault_node;
     cuda_node_checks_indices(n, 1, &s->at);

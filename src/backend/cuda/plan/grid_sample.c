@@ -36,7 +36,7 @@ static grid_state *describe(backend_program *p, const cuda_node *n, int x, int g
 {
     grid_state *s = arena_alloc(p->arena, sizeof *s);
     s->plane = grid_of(n->node->attr, &cuda_in(n, x)->shape, &cuda_in(n, grid)->shape);
-    int64_t terms = s->plane.places * s->plane.per_place;
+    int64_t terms = s->plane.positions * s->plane.per_position;
     int64_t larger = terms > s->plane.elements ? terms : s->plane.elements;
     int64_t fit = larger < AT_ONCE ? AT_ONCE / (larger > 0 ? larger : 1) : 1;
     s->at_once = fit < s->plane.n ? fit : s->plane.n;
@@ -56,7 +56,7 @@ status cuda_plan_grid_sample_bwd(backend_program *p, cuda_node *n, error *err)
     grid_state *s = describe(p, n, 1, 2);
     const grid_plane *of = &s->plane;
     if (sort_bits(s->at_once * of->elements + 1) > 32 ||
-        s->at_once * of->places * of->per_place > UINT32_MAX)
+        s->at_once * of->positions * of->per_position > UINT32_MAX)
         return FAIL(err, E_UNSUPPORTED, "planes of more than 2^32 elements, or as many terms of them");
     n->state = s;
     n->body = run_grid_sample_bwd;

@@ -9,7 +9,7 @@
 #include "common/base/alloc.h"
 
 typedef struct index_state {
-    index_places at;
+    index_positions at;
     launch_reduction reduction;
     dtype type;
     int picks; /* which input they are */
@@ -35,11 +35,11 @@ static status run_put(const cuda_node *n, const cuda_call *c, error *err)
 
 static status plan_put(backend_program *p, cuda_node *n, index_state s, error *err)
 {
-    s.at = index_places_of(p->g, n->node);
+    s.at = index_positions_of(p->g, n->node);
     s.type = cuda_out(n, 0)->dtype;
     s.bits = sort_bits(s.at.rows);
     if (s.bits > 32 || s.at.count > UINT32_MAX)
-        return FAIL(err, E_UNSUPPORTED, "more than 2^32 places or indices");
+        return FAIL(err, E_UNSUPPORTED, "more than 2^32 positions or indices");
     index_state *kept = arena_alloc(p->arena, sizeof *kept);
     *kept = s;
     cuda_node_checks_indices(n, 1, &kept->at);

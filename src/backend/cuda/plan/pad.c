@@ -1,5 +1,5 @@
 /*
- * Pad. Axes behind the last one that is padded are one run with it; where a place of any other
+ * Pad. Axes behind the last one that is padded are one run with it; where a position of any other
  * comes from is a table.
  */
 #include "backend/cuda/kernels/pad.h"
@@ -28,7 +28,7 @@ static void widen(launch_pad_call *s)
     }
 }
 
-/* Where the places of an axis come from, in pieces; `stride` is that of its neighbours. */
+/* Where the positions of an axis come from, in pieces; `stride` is that of its neighbours. */
 static status add_axis(backend_program *p, launch_pad_call *s, const pad_attr *a, int32_t axis,
                        int64_t stride, error *err)
 {

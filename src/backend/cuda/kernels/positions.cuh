@@ -1,15 +1,15 @@
-/* From positions of indices to row numbers (graph/index_places.h), and rows dealt to threads. */
-#ifndef TEQUIO_BACKEND_CUDA_KERNELS_PLACES_CUH
-#define TEQUIO_BACKEND_CUDA_KERNELS_PLACES_CUH
+/* From positions of indices to row numbers (graph/index_positions.h), and rows dealt to threads. */
+#ifndef TEQUIO_BACKEND_CUDA_KERNELS_POSITIONS_CUH
+#define TEQUIO_BACKEND_CUDA_KERNELS_POSITIONS_CUH
 
 #include "backend/cuda/kernels/device.cuh"
 #include "backend/cuda/kernels/launch.h"
-#include "graph/index_places.h"
+#include "graph/index_positions.h"
 
-/* Number i of the indices, as a place along an axis. The places of bad ones are told apart as far
- * as 32 bits go. */
-static __device__ __forceinline__ int64_t place_along(const void *indices, bool wide, int64_t i,
-                                                      int64_t size, const launch_fault &fault)
+/* Number i of the indices, as a position along an axis. The positions of bad ones are told apart as
+ * far as 32 bits go. */
+static __device__ __forceinline__ int64_t position_along(const void *indices, bool wide, int64_t i,
+                                                         int64_t size, const launch_fault &fault)
 {
     int64_t at = wide ? ((const int64_t *)indices)[i] : ((const int32_t *)indices)[i];
     at += at < 0 ? size : 0;
@@ -20,7 +20,7 @@ static __device__ __forceinline__ int64_t place_along(const void *indices, bool 
 }
 
 /* The row that position i names. */
-static __device__ __forceinline__ int64_t row_named(const index_places &p, const void *indices,
+static __device__ __forceinline__ int64_t row_named(const index_positions &p, const void *indices,
                                                     int64_t i, const launch_fault &fault)
 {
     int64_t row = 0, rest = i;
@@ -31,7 +31,7 @@ static __device__ __forceinline__ int64_t row_named(const index_places &p, const
     if (p.rank > 0)
         row += rest * LD(p.base[0]);
     for (int k = 0; k < p.depth; k++)
-        row += place_along(indices, p.wide, i * p.depth + k, p.size[k], fault) * LD(p.stride[k]);
+        row += position_along(indices, p.wide, i * p.depth + k, p.size[k], fault) * LD(p.stride[k]);
     return row;
 }
 

@@ -1,12 +1,12 @@
-#include "graph/index_places.h"
+#include "graph/index_positions.h"
 
 #include "graph/attrs.h"
 #include "graph/axis_split.h"
 
-_Static_assert((int)PLACES_AXES == (int)GRAPH_RANK, "indices may name every axis");
+_Static_assert((int)INDEX_AXES == (int)GRAPH_RANK, "indices may name every axis");
 
 /* Row k is slice k along the axis. */
-static void name_slices(index_places *ret, const gather_attr *a)
+static void name_slices(index_positions *ret, const gather_attr *a)
 {
     axis_split at = axis_split_of(&a->x, a->axis);
     ret->outer = at.outer;
@@ -21,7 +21,7 @@ static void name_slices(index_places *ret, const gather_attr *a)
 
 /* Every element is a row; an index stands for the coordinate along the axis, its own position for
  * the others. */
-static void name_elements(index_places *ret, const graph_shape *x, const graph_shape *by,
+static void name_elements(index_positions *ret, const graph_shape *x, const graph_shape *by,
                           int32_t axis)
 {
     int64_t stride = 1;
@@ -41,7 +41,7 @@ static void name_elements(index_places *ret, const graph_shape *x, const graph_s
 }
 
 /* Rows lie behind the named axes; the axes of the batch go along with the indices'. */
-static void name_parts(index_places *ret, const graph_shape *x, const graph_shape *by,
+static void name_parts(index_positions *ret, const graph_shape *x, const graph_shape *by,
                        int32_t batch)
 {
     int64_t stride = 1;
@@ -65,10 +65,10 @@ static void name_parts(index_places *ret, const graph_shape *x, const graph_shap
     ret->count /= ret->depth;
 }
 
-index_places index_places_of(const graph *g, const graph_node *n)
+index_positions index_positions_of(const graph *g, const graph_node *n)
 {
     const graph_value *x = graph_value_at(g, n->in[0]), *by = graph_value_at(g, n->in[1]);
-    index_places p = {
+    index_positions p = {
         .outer = 1,
         .count = graph_shape_elements(&by->shape),
         .wide = by->dtype == DT_I64,

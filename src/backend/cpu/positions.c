@@ -1,4 +1,4 @@
-#include "backend/cpu/places.h"
+#include "backend/cpu/positions.h"
 
 #include "backend/cpu/team.h"
 
@@ -8,13 +8,13 @@
 enum { FIND_GRAIN = 8192 }; /* positions */
 
 typedef struct find_task {
-    const index_places *p;
+    const index_positions *p;
     const void *indices;
     int64_t *rows;
     _Atomic int64_t wrong; /* the first index, or INT64_MAX */
 } find_task;
 
-static int64_t index_at(const index_places *p, const void *indices, int64_t i)
+static int64_t index_at(const index_positions *p, const void *indices, int64_t i)
 {
     return p->wide ? ((const int64_t *)indices)[i] : ((const int32_t *)indices)[i];
 }
@@ -29,7 +29,7 @@ static void note_wrong(find_task *t, int64_t i)
 /* The row that the indices of a position name, 0 if one of them is wrong. */
 static int64_t named_row(find_task *t, int64_t position)
 {
-    const index_places *p = t->p;
+    const index_positions *p = t->p;
     int64_t row = 0;
     for (int64_t k = 0; k < p->depth; k++) {
         int64_t at = index_at(p, t->indices, position * p->depth + k);
@@ -43,7 +43,7 @@ static int64_t named_row(find_task *t, int64_t position)
     return row;
 }
 
-static int64_t last_dim(const index_places *p)
+static int64_t last_dim(const index_positions *p)
 {
     return p->rank ? p->dim[p->rank - 1] : 1;
 }
@@ -52,7 +52,7 @@ static int64_t last_dim(const index_places *p)
 static void find_lines(int64_t begin, int64_t end, void *arg)
 {
     find_task *t = arg;
-    const index_places *p = t->p;
+    const index_positions *p = t->p;
     int64_t n = last_dim(p), step = p->rank ? p->base[p->rank - 1] : 0;
     for (int64_t line = begin; line < end; line++) {
         int64_t base = 0, rest = line;
@@ -65,7 +65,7 @@ static void find_lines(int64_t begin, int64_t end, void *arg)
     }
 }
 
-status places_find(const index_places *p, const void *indices, int64_t *ret, error *err)
+status positions_find(const index_positions *p, const void *indices, int64_t *ret, error *err)
 {
     find_task t = {.p = p, .indices = indices, .rows = ret, .wrong = INT64_MAX};
     int64_t n = last_dim(p);

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* How many of the operator's first inputs are factors of products that a node is to round. */
+/* How many of the operator's first inputs are factors of matmuls that a node is to round. */
 static int32_t n_factors(const graph_node *n)
 {
     switch (n->op) {

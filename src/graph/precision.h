@@ -1,15 +1,15 @@
 /*
- * Precision: in which type products are computed.
+ * Precision: in which type matmuls are computed.
  *
  * With PRECISION_BF16 and PRECISION_F16 the operands of Gemm, MatMul, Attention and Conv are
  * rounded to bfloat16 or float16 and their products added up in float32; everything else,
  * parameters and gradients too, stays float32. A value is rounded once, by a node in front of its
- * first reader, and what only products read is kept for backward in half the memory; so is what
+ * first reader, and what only matmuls read is kept for backward in half the memory; so is what
  * Relu's gradient reads. Weights are rounded anew in backward; those of a convolution whenever its
  * kernel lays them out.
  *
  * PRECISION_TF32 adds no node: a backend whose device multiplies TF32 may round float32 operands to
- * it, of all products, recurrent layers' too; on any other they are float32's. Threads: as graph.h.
+ * it, of all matmuls, recurrent layers' too; on any other they are float32's. Threads: as graph.h.
  */
 #ifndef TEQUIO_GRAPH_PRECISION_H
 #define TEQUIO_GRAPH_PRECISION_H

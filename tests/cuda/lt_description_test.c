@@ -1,5 +1,5 @@
 /*
- * What the cuBLASLt that is installed understands of the products it is asked for. Its heuristics
+ * What the cuBLASLt that is installed understands of the matmuls it is asked for. Its heuristics
  * name no algorithm without a GPU, but before they say so the library has taken all descriptions,
  * with their sizes and types, and tells its log in words of its own what it was asked; it leaves
  * out what is as by default.
@@ -12,7 +12,7 @@
 #include "backend/cuda/library/api.h"
 #include "backend/cuda/library/lt.h"
 #include "common/base/alloc.h"
-#include "cuda/lt_products.h"
+#include "cuda/lt_matmuls.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -58,12 +58,12 @@ static status ask(const gemm_task *t, size_t align, const char **ret_why, error 
 {
     backend b = {.arch = 90};
     backend_program p = {.backend = &b};
-    lt_product *made = NULL;
+    lt_matmul *made = NULL;
     asked[0] = 0;
     return lt_plan(&p, t, align, &made, ret_why, err);
 }
 
-static void it_understands_every_product(void **state)
+static void it_understands_every_matmul(void **state)
 {
     (void)state;
     for (size_t i = 0; i < n_lt_rows; i++) {
@@ -114,7 +114,7 @@ static void what_it_cannot_be_asked_it_is_not(void **state)
     expect_unasked(into_gelu->t, 8, misaligned);
     expect_unasked(with_bias->t, 4, misaligned);
     expect_unasked(relu, into_gelu->align,
-                   "cuBLASLt is not asked for this function behind a product");
+                   "cuBLASLt is not asked for this function behind a matmul");
     expect_unasked(column, with_bias->align,
                    "cuBLASLt adds only what is a row or lies as the result does");
 }
@@ -168,7 +168,7 @@ static bool listen(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_understands_every_product),
+        cmocka_unit_test(it_understands_every_matmul),
         cmocka_unit_test(what_it_cannot_be_asked_it_is_not),
         cmocka_unit_test(it_refuses_sizes_and_attributes_it_does_not_know),
         cmocka_unit_test(its_words),

@@ -16,10 +16,10 @@ static void an_older_chip_has_less(void **state)
     cudaDeviceProp p;
     assert_int_equal(cudaGetDeviceProperties(&p, 0), cudaSuccess);
     assert_int_equal(p.major * 10 + p.minor, 75);
-    scene_product(kernel_test_stream(), to, x, y, PRODUCT_F16_8);
+    scene_matmul(kernel_test_stream(), to, x, y, MATMUL_F16_8);
     from_device(d, to, sizeof d);
     assert_true(d[0] == 1);
-    scene_product(kernel_test_stream(), to, x, y, PRODUCT_BF16);
+    scene_matmul(kernel_test_stream(), to, x, y, MATMUL_BF16);
     assert_int_equal(cudaStreamSynchronize(kernel_test_stream()), cudaErrorLaunchFailure);
     assert_non_null(strstr(emu_fault_text(), "needs sm_80; this is sm_75"));
     emu_faults_forget();

@@ -105,7 +105,7 @@ void emu_copy_start(void *to, const void *from, int bytes);
 void emu_copy_commit(void);
 void emu_copy_wait(int groups_left);
 
-/* The products of a warp and what goes with them, as device.cuh tells. */
+/* The matmuls of a warp and what goes with them, as device.cuh tells. */
 void emu_mma(int k, const char *type, float d[4], const uint32_t *a, const uint32_t *b,
              const emu_where *at);
 void emu_load_matrix_x4(uint32_t r[4], const void *row, bool turned, const emu_where *at);

@@ -49,21 +49,21 @@ static place c_of_any(int g, int t, int i)
     return (place){i < 2 ? g : g + 8, t * 2 + (i & 1)};
 }
 
-static const struct product {
+static const struct matmul {
     const char *name;
     uint32_t one; /* in the factors' type */
     int k, a_elements, b_elements, in_a_register;
     element *a, *b;
-} products[] = {
-    [PRODUCT_BF16] = {"bf16", 0x3f80, 16, 8, 4, 2, a_of_k16, b_of_k16},
-    [PRODUCT_F16] = {"f16", 0x3c00, 16, 8, 4, 2, a_of_k16, b_of_k16},
-    [PRODUCT_F16_8] = {"f16, 8 deep", 0x3c00, 8, 4, 2, 2, a_of_k8, b_of_k8},
-    [PRODUCT_TF32] = {"tf32", 0x3f800000, 8, 4, 2, 1, a_of_tf32, b_of_tf32},
+} matmuls[] = {
+    [MATMUL_BF16] = {"bf16", 0x3f80, 16, 8, 4, 2, a_of_k16, b_of_k16},
+    [MATMUL_F16] = {"f16", 0x3c00, 16, 8, 4, 2, a_of_k16, b_of_k16},
+    [MATMUL_F16_8] = {"f16, 8 deep", 0x3c00, 8, 4, 2, 2, a_of_k8, b_of_k8},
+    [MATMUL_TF32] = {"tf32", 0x3f800000, 8, 4, 2, 1, a_of_tf32, b_of_tf32},
 };
 
 /* Puts a 1 into the register of the lane that has this place; the lower element in the lower bits.
  */
-static void set_one(const struct product *p, uint32_t *words, int registers, element *of, int n,
+static void set_one(const struct matmul *p, uint32_t *words, int registers, element *of, int n,
                     place at)
 {
     for (int lane = 0; lane < 32; lane++)
@@ -76,9 +76,9 @@ static void set_one(const struct product *p, uint32_t *words, int registers, ele
 }
 
 /* A 1 at (m, k) times a 1 at (k, n) is a 1 at (m, n), on top of what was there. */
-static void check_product(product_how how, int m, int n, int k)
+static void check_matmul(matmul_how how, int m, int n, int k)
 {
-    const struct product *p = &products[how];
+    const struct matmul *p = &matmuls[how];
     uint32_t a[32 * 4] = {0}, b[32 * 2] = {0};
     float d[32 * 4];
     set_one(p, a, 4, p->a, p->a_elements, (place){m, k});
@@ -86,7 +86,7 @@ static void check_product(product_how how, int m, int n, int k)
     for (int i = 0; i < 128; i++)
         d[i] = (float)i;
     float *to = on_device(d, sizeof d);
-    scene_product(kernel_test_stream(), to, on_device(a, sizeof a), on_device(b, sizeof b), how);
+    scene_matmul(kernel_test_stream(), to, on_device(a, sizeof a), on_device(b, sizeof b), how);
     from_device(d, to, sizeof d);
     for (int lane = 0; lane < 32; lane++)
         for (int i = 0; i < 4; i++) {
@@ -99,20 +99,20 @@ static void check_product(product_how how, int m, int n, int k)
     device_clear();
 }
 
-static void products_take_fragments_as_ptx_has_them(void **state)
+static void matmuls_take_fragments_as_ptx_has_them(void **state)
 {
     (void)state;
-    for (int how = PRODUCT_BF16; how <= PRODUCT_TF32; how++)
-        for (int k = 0; k < products[how].k; k++)
+    for (int how = MATMUL_BF16; how <= MATMUL_TF32; how++)
+        for (int k = 0; k < matmuls[how].k; k++)
             for (int m = 0; m < 16; m++)
-                check_product((product_how)how, m, (m * 3 + k) % 8, k);
+                check_matmul((matmul_how)how, m, (m * 3 + k) % 8, k);
 }
 
 static void every_place_has_one_register(void **state)
 {
     (void)state;
-    for (int how = PRODUCT_BF16; how <= PRODUCT_TF32; how++) {
-        const struct product *p = &products[how];
+    for (int how = MATMUL_BF16; how <= MATMUL_TF32; how++) {
+        const struct matmul *p = &matmuls[how];
         int a_seen[16 * 16] = {0}, b_seen[16 * 8] = {0};
         for (int lane = 0; lane < 32; lane++) {
             for (int i = 0; i < p->a_elements; i++) {
@@ -177,7 +177,7 @@ static void factors_are_rounded_to_tf32(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(products_take_fragments_as_ptx_has_them),
+        KERNEL_TEST(matmuls_take_fragments_as_ptx_has_them),
         KERNEL_TEST(every_place_has_one_register),
         KERNEL_TEST(matrices_load_as_ptx_has_it),
         KERNEL_TEST(factors_are_rounded_to_tf32),

@@ -47,9 +47,9 @@ unsigned emu_faults(void);
  * forgotten exits with 1. */
 void emu_faults_forget(void);
 
-/* Kernels that devices have begun to run so far; and a warp's products on tensor cores in them. */
+/* Kernels that devices have begun to run so far; and a warp's matmuls on tensor cores in them. */
 uint64_t emu_kernels_run(void);
-uint64_t emu_products_run(void);
+uint64_t emu_matmuls_run(void);
 
 /* How often the host has waited for an event, a stream or a device, be it for nothing. */
 uint64_t emu_host_waits(void);

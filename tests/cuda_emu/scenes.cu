@@ -135,7 +135,7 @@ void scene_copy(cuda_stream s, float *y, const float *x, copy_how how)
     LAUNCH(copy_fours, dim3(1), dim3(32), 0, s, y, x, how);
 }
 
-static KERNEL(32, product, float *d, const uint32_t *a, const uint32_t *b, product_how how)
+static KERNEL(32, matmul, float *d, const uint32_t *a, const uint32_t *b, matmul_how how)
 {
     uint32_t fa[4], fb[2];
     float fd[4];
@@ -144,11 +144,11 @@ static KERNEL(32, product, float *d, const uint32_t *a, const uint32_t *b, produ
         fb[i % 2] = b[2 * threadIdx.x + i % 2];
         fd[i] = d[4 * threadIdx.x + i];
     }
-    if (how == PRODUCT_BF16)
+    if (how == MATMUL_BF16)
         mma_16816<bf16>(fd, fa, fb);
-    else if (how == PRODUCT_F16)
+    else if (how == MATMUL_F16)
         mma_16816<f16>(fd, fa, fb);
-    else if (how == PRODUCT_F16_8)
+    else if (how == MATMUL_F16_8)
         mma_1688_f16(fd, fa, fb[0]);
     else
         mma_1688_tf32(fd, fa, fb);
@@ -156,9 +156,9 @@ static KERNEL(32, product, float *d, const uint32_t *a, const uint32_t *b, produ
         d[4 * threadIdx.x + i] = fd[i];
 }
 
-void scene_product(cuda_stream s, float *d, const uint32_t *a, const uint32_t *b, product_how how)
+void scene_matmul(cuda_stream s, float *d, const uint32_t *a, const uint32_t *b, matmul_how how)
 {
-    LAUNCH(product, dim3(1), dim3(32), 0, s, d, a, b, how);
+    LAUNCH(matmul, dim3(1), dim3(32), 0, s, d, a, b, how);
 }
 
 static KERNEL(32, load, uint32_t *y, const uint16_t *x, bool turned)

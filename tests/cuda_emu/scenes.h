@@ -51,13 +51,13 @@ typedef enum copy_how {
 } copy_how;
 void scene_copy(cuda_stream s, float *y, const float *x, copy_how how);
 
-/* d += a b by one product of a warp: bf16, f16 with k 16; f16, tf32 with k 8. The lanes' registers,
- * d[32][4], a[32][4], b[32][2], of which the last two count as far as the product has them. */
-typedef enum product_how { PRODUCT_BF16, PRODUCT_F16, PRODUCT_F16_8, PRODUCT_TF32 } product_how;
-void scene_product(cuda_stream s, float *d, const uint32_t *a, const uint32_t *b, product_how how);
+/* d += a b by one matmul of a warp: bf16, f16 with k 16; f16, tf32 with k 8. The lanes' registers,
+ * d[32][4], a[32][4], b[32][2], of which the last two count as far as the matmul has them. */
+typedef enum matmul_how { MATMUL_BF16, MATMUL_F16, MATMUL_F16_8, MATMUL_TF32 } matmul_how;
+void scene_matmul(cuda_stream s, float *d, const uint32_t *a, const uint32_t *b, matmul_how how);
 /* What load_matrix_x4 gives the lanes, y[32][4], of which lane i has the address of row i of x[32][8]. */
 void scene_load(cuda_stream s, uint32_t *y, const uint16_t *x, bool turned);
-/* y[n] = x as factors of a TF32 product. */
+/* y[n] = x as factors of a TF32 matmul. */
 void scene_tf32(cuda_stream s, uint32_t *y, const float *x, unsigned n);
 
 /* y = n stored as type and read back, by load_vec and store_vec; n a multiple of 8. */

@@ -88,7 +88,7 @@ static void unpack(float *ret, const uint32_t *words, int n, const char *type)
 enum { B_AT = 8, BOTH = 12 }; /* where a lane's part of b begins behind that of a */
 
 /* One number of d. A quad of lanes holds 4 words of a row of a side by side: `pieces` times. */
-static float product(const emu_slots *slots, int span, int pieces, int row, int col)
+static float matmul(const emu_slots *slots, int span, int pieces, int row, int col)
 {
     float s = 0;
     for (int piece = 0; piece < pieces; piece++)
@@ -101,12 +101,12 @@ static float product(const emu_slots *slots, int span, int pieces, int row, int 
     return s;
 }
 
-static uint64_t products_run; /* under the machine's lock */
+static uint64_t matmuls_run; /* under the machine's lock */
 
-uint64_t emu_products_run(void)
+uint64_t emu_matmuls_run(void)
 {
     emu_lock();
-    uint64_t n = products_run;
+    uint64_t n = matmuls_run;
     emu_unlock();
     return n;
 }
@@ -115,7 +115,7 @@ void emu_mma(int n_k, const char *type, float d[4], const uint32_t *a, const uin
              const emu_where *at)
 {
     if (emu_arch() < 80 && !(n_k == 8 && type[0] == 'f'))
-        emu_fault("%s:%d: a product of %s, %d deep, needs sm_80; this is sm_%d", at->file, at->line,
+        emu_fault("%s:%d: a matmul of %s, %d deep, needs sm_80; this is sm_%d", at->file, at->line,
                   type, n_k, emu_arch());
     int span = span_of(type), pieces = n_k / (4 * span);
     float mine[BOTH] = {0};
@@ -123,9 +123,9 @@ void emu_mma(int n_k, const char *type, float d[4], const uint32_t *a, const uin
     unpack(mine + B_AT, b, pieces, type);
     const emu_slots *slots = emu_warp_put(0xffffffffu, mine, sizeof mine, at);
     int g = emu_self->lane / 4, t = emu_self->lane % 4;
-    products_run += emu_self->lane == 0;
+    matmuls_run += emu_self->lane == 0;
     for (int i = 0; i < 4; i++)
-        d[i] += product(slots, span, pieces, g + i / 2 * 8, 2 * t + i % 2);
+        d[i] += matmul(slots, span, pieces, g + i / 2 * 8, 2 * t + i % 2);
 }
 
 void emu_load_matrix_x4(uint32_t r[4], const void *row, bool turned, const emu_where *at)

@@ -85,8 +85,8 @@ int64_t attention_limit(const attention_state *s, int64_t first_query, int64_t n
     return s->attr->causal && end < keys ? end : keys;
 }
 
-void attention_product(const attention_head *h, int64_t m, int64_t n, int64_t k, float alpha,
-                       shim_matrix a, shim_matrix b, float beta, float *c, int64_t c_stride)
+void attention_matmul(const attention_head *h, int64_t m, int64_t n, int64_t k, float alpha,
+                      shim_matrix a, shim_matrix b, float beta, float *c, int64_t c_stride)
 {
     error err = ERROR_INIT;
     if (shim_gemm(m, n, k, alpha, a, b, beta, c, c_stride, &err) != OK)
@@ -119,8 +119,8 @@ void attention_scores(const attention_head *h, const attention_tile *t)
     shim_matrix q = attention_rows(h, h->q, &f->q, t->first_query);
     shim_matrix k = attention_rows(h, h->k, &f->k, t->first_key);
     k.transposed = true;
-    attention_product(h, t->n_queries, t->n_keys, f->head, h->s->scale, q, k, 0.0f, t->scores,
-                      t->n_keys);
+    attention_matmul(h, t->n_queries, t->n_keys, f->head, h->s->scale, q, k, 0.0f, t->scores,
+                     t->n_keys);
 }
 
 static void mask_bools(float *scores, const uint8_t *mask, int64_t stride, int64_t n)
@@ -204,10 +204,10 @@ static void add_tile(const attention_head *h, const attention_tile *t, running *
         if (by != 1.0f && t->first_key > 0)
             row_scale(y + i * f->y.position, by, f->v_head);
     }
-    attention_product(h, t->n_queries, f->v_head, t->n_keys, 1.0f,
-                      attention_rounded(h, t->scores, t->n_queries, t->n_keys, t->n_keys, t->room),
-                      attention_rows(h, h->v, &f->v, t->first_key), t->first_key > 0 ? 1.0f : 0.0f,
-                      y, f->y.position);
+    attention_matmul(h, t->n_queries, f->v_head, t->n_keys, 1.0f,
+                     attention_rounded(h, t->scores, t->n_queries, t->n_keys, t->n_keys, t->room),
+                     attention_rows(h, h->v, &f->v, t->first_key), t->first_key > 0 ? 1.0f : 0.0f,
+                     y, f->y.position);
 }
 
 /* y and lse: of this head */

@@ -70,7 +70,7 @@ int64_t attention_mask_row(const attention_head *h, const attention_tile *t, int
 void attention_drop_row(const attention_head *h, const attention_tile *t, int64_t i, uint8_t *ret);
 
 /* c = alpha a b + beta c, or h->failed */
-void attention_product(const attention_head *h, int64_t m, int64_t n, int64_t k, float alpha,
-                       shim_matrix a, shim_matrix b, float beta, float *c, int64_t c_stride);
+void attention_matmul(const attention_head *h, int64_t m, int64_t n, int64_t k, float alpha,
+                      shim_matrix a, shim_matrix b, float beta, float *c, int64_t c_stride);
 
 #endif

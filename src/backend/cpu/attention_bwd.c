@@ -85,8 +85,8 @@ static void make_gradients(const gradients *d, const attention_tile *t, shim_mat
     shim_matrix v = attention_rows(h, h->v, &f->v, t->first_key);
     v.transposed = true;
     attention_scores(h, t);
-    attention_product(h, t->n_queries, t->n_keys, f->v_head, 1.0f, dy, v, 0.0f, d->gradient,
-                      t->n_keys);
+    attention_matmul(h, t->n_queries, t->n_keys, f->v_head, 1.0f, dy, v, 0.0f, d->gradient,
+                     t->n_keys);
     for (int64_t i = 0; i < t->n_queries; i++)
         differentiate_row(d, t, i, dot[i]);
 }
@@ -100,15 +100,15 @@ static void add_operands(const gradients *d, const attention_tile *t, shim_matri
     shim_matrix ds = attention_rounded(h, d->gradient, nq, nk, nk, d->gradient_room);
     p.transposed = true;
     if (d->dv)
-        attention_product(h, nk, f->v_head, nq, 1.0f, p, dy, 1.0f, d->dv + k * f->v.position,
-                          f->v.position);
+        attention_matmul(h, nk, f->v_head, nq, 1.0f, p, dy, 1.0f, d->dv + k * f->v.position,
+                         f->v.position);
     if (d->dq)
-        attention_product(h, nq, f->head, nk, h->s->scale, ds, attention_rows(h, h->k, &f->k, k),
-                          k > 0 ? 1.0f : 0.0f, d->dq + q * f->q.position, f->q.position);
+        attention_matmul(h, nq, f->head, nk, h->s->scale, ds, attention_rows(h, h->k, &f->k, k),
+                         k > 0 ? 1.0f : 0.0f, d->dq + q * f->q.position, f->q.position);
     ds.transposed = true;
     if (d->dk)
-        attention_product(h, nk, f->head, nq, h->s->scale, ds, attention_rows(h, h->q, &f->q, q),
-                          1.0f, d->dk + k * f->k.position, f->k.position);
+        attention_matmul(h, nk, f->head, nq, h->s->scale, ds, attention_rows(h, h->q, &f->q, q),
+                         1.0f, d->dk + k * f->k.position, f->k.position);
 }
 
 SIMD_CLONES

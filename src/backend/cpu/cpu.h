@@ -17,7 +17,7 @@ bool cpu_node_is_fused(const backend_program *p, int32_t node);
 /* The value lies in an order of oneDNN's own. */
 bool cpu_value_is_blocked(const backend_program *p, graph_val v);
 
-/* The best rate, in operations a second, of a product of two large matrices of float32. Allocates;
+/* The best rate, in operations a second, of a matmul of two large matrices of float32. Allocates;
  * 0 if there is no memory. */
 double cpu_peak_flops(int threads);
 

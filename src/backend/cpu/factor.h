@@ -1,10 +1,11 @@
 /*
- * Factors of products: how operands lie that are to be multiplied in bfloat16.
+ * Factors of matmuls: how operands lie that are to be multiplied in bfloat16.
  *
- * The graph gives such an operand the type bfloat16. On a processor that gains by multiplying bfloat16
- * it lies as such. On any other it lies as float32, rounded to the nearest bfloat16: the product of two of
- * them has at most 16 significant bits and is exact in float32, so that float32's kernels compute
- * what bfloat16's would, up to the order of sums, at float32's speed. Threads: pure functions.
+ * The graph gives such an operand the type bfloat16. On a processor that gains by multiplying
+ * bfloat16 it lies as such. On any other it lies as float32, rounded to the nearest bfloat16: the
+ * product of two of them has at most 16 significant bits and is exact in float32, so that float32's
+ * kernels compute what bfloat16's would, up to the order of sums, at float32's speed. Threads: pure
+ * functions.
  */
 #ifndef TEQUIO_BACKEND_CPU_FACTOR_H
 #define TEQUIO_BACKEND_CPU_FACTOR_H

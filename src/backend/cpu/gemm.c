@@ -11,15 +11,15 @@
 #include <stdatomic.h>
 
 /* y [m,n] = alpha a b */
-typedef struct product {
+typedef struct matmul {
     int64_t m, n, k;
     float alpha;
     shim_matrix a, b;          /* data set at each run */
     shim_primitive *primitive; /* NULL: sgemm */
-} product;
+} matmul;
 
 /* Chooses the primitive where it gains; call it once the shapes are set. */
-static status product_plan(product *x, backend_program *p, cpu_node *n, error *err)
+static status matmul_plan(matmul *x, backend_program *p, cpu_node *n, error *err)
 {
     if (x->alpha != 1.0f || !shim_gains_by_matmul(x->m, x->n, x->k, x->a))
         return OK;
@@ -28,8 +28,8 @@ static status product_plan(product *x, backend_program *p, cpu_node *n, error *e
     return OK;
 }
 
-static status product_run(const product *x, const void *a, const void *b, float *y, void *scratch,
-                          error *err)
+static status matmul_run(const matmul *x, const void *a, const void *b, float *y, void *scratch,
+                         error *err)
 {
     if (!x->primitive) {
         shim_matrix left = x->a, right = x->b;
@@ -44,7 +44,7 @@ static status product_run(const product *x, const void *a, const void *b, float 
 }
 
 typedef struct gemm_state {
-    product x;
+    matmul x;
     float beta;
     bool relu, has_c;
     int64_t c_row, c_column; /* elements from row to row and column to column; 0: broadcast */
@@ -105,7 +105,7 @@ static void finish_rows(int64_t begin, int64_t end, void *arg)
 static status run_gemm(const cpu_node *n, const cpu_call *call, error *err)
 {
     const gemm_state *s = n->state;
-    TRY(product_run(&s->x, call->in[0], call->in[1], call->out[0], call->scratch, err));
+    TRY(matmul_run(&s->x, call->in[0], call->in[1], call->out[0], call->scratch, err));
     if (!s->has_c && !s->relu)
         return OK;
     finish_task t = {.s = s, .c = s->has_c ? call->in[2] : NULL, .y = call->out[0]};
@@ -138,7 +138,7 @@ static status plan_gemm(backend_program *p, cpu_node *n, error *err)
     s->x.a = (shim_matrix){.stride = a->dim[1], .transposed = attr->trans_a, .bf16 = bf16};
     s->x.b = (shim_matrix){
         .stride = node_in(n, 1)->shape.dim[1], .transposed = attr->trans_b, .bf16 = bf16};
-    TRY(product_plan(&s->x, p, n, err));
+    TRY(matmul_plan(&s->x, p, n, err));
     if (node_in(n, 2))
         broadcast_c(s, &node_in(n, 2)->shape);
     n->body = run_gemm;
@@ -147,7 +147,7 @@ static status plan_gemm(backend_program *p, cpu_node *n, error *err)
 }
 
 typedef struct matmul_state {
-    product x; /* a batch's */
+    matmul x; /* a batch's */
     int64_t batches;
     const int64_t *a_offset, *b_offset; /* by batch, in elements */
     size_t element;                     /* bytes of a factor's */
@@ -155,9 +155,9 @@ typedef struct matmul_state {
 
 static status multiply_batch(const matmul_state *s, const cpu_call *c, int64_t i, error *err)
 {
-    return product_run(&s->x, (const char *)c->in[0] + (size_t)s->a_offset[i] * s->element,
-                       (const char *)c->in[1] + (size_t)s->b_offset[i] * s->element,
-                       (float *)c->out[0] + i * s->x.m * s->x.n, c->scratch, err);
+    return matmul_run(&s->x, (const char *)c->in[0] + (size_t)s->a_offset[i] * s->element,
+                      (const char *)c->in[1] + (size_t)s->b_offset[i] * s->element,
+                      (float *)c->out[0] + i * s->x.m * s->x.n, c->scratch, err);
 }
 
 typedef struct matmul_task {
@@ -208,7 +208,7 @@ static status plan_matmul(backend_program *p, cpu_node *n, error *err)
     bool bf16 = node_factor_form(n, 0) == FACTOR_BF16;
     s->element = node_element_bytes(n, 0);
     s->batches = shape.batches;
-    s->x = (product){
+    s->x = (matmul){
         .m = shape.m,
         .n = shape.n,
         .k = shape.k,
@@ -217,7 +217,7 @@ static status plan_matmul(backend_program *p, cpu_node *n, error *err)
         .b = {.stride = shape.b_pitch, .transposed = shape.trans_b, .bf16 = bf16},
     };
     if (shape.batches == 1) /* several are each one thread's, and a primitive is the team's */
-        TRY(product_plan(&s->x, p, n, err));
+        TRY(matmul_plan(&s->x, p, n, err));
     s->a_offset = begins_of(p->arena, &shape, shape.a_step);
     s->b_offset = begins_of(p->arena, &shape, shape.b_step);
     n->body = run_matmul;
@@ -225,7 +225,7 @@ static status plan_matmul(backend_program *p, cpu_node *n, error *err)
     return OK;
 }
 
-status cpu_plan_product(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_matmul(backend_program *p, cpu_node *n, error *err)
 {
     return n->node->op == OP_GEMM ? plan_gemm(p, n, err) : plan_matmul(p, n, err);
 }

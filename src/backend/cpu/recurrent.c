@@ -43,7 +43,7 @@ void recurrent_rows(const recurrent_pass *p, int64_t t, recurrent_row *row, recu
     team_for(p->s->batch, ROW_GRAIN / (p->s->hidden * p->s->cell->gates + 1) + 1, walk_rows, &task);
 }
 
-status recurrent_multiply(const recurrent_pass *p, const recurrent_product *m, error *err)
+status recurrent_multiply(const recurrent_pass *p, const recurrent_matmul *m, error *err)
 {
     int64_t hidden = p->s->hidden, wide = m->n_gates * hidden;
     shim_matrix a = {.data = m->a, .stride = m->a_stride};
@@ -143,7 +143,7 @@ static void fill_rows(float *rows, const float *row, int64_t n_rows, int64_t n)
         memcpy(rows + i * n, row, (size_t)n * sizeof(float));
 }
 
-/* Where products with x and with the state are added to: the biases. What GRU's reset multiplies
+/* Where matmuls with x and with the state are added to: the biases. What GRU's reset multiplies
  * has a bias of its own. */
 static void start_gates(const recurrent_pass *p)
 {

@@ -1,5 +1,5 @@
 /*
- * Inside of LSTM, GRU and RNN: one direction of one layer is walked step by step. The products with
+ * Inside of LSTM, GRU and RNN: one direction of one layer is walked step by step. The matmuls with
  * x are one matrix product over all steps; those with the state are one or two a step; what a cell
  * does between them is a function on one example's row. recurrent.c walks, recurrent_cells.c has
  * the cells. Threads: as backend.h says.
@@ -34,7 +34,7 @@ typedef struct recurrent_pass {
     /* backward */
     const float *dy;  /* as y; NULL: zero */
     float *dh, *dc;   /* [B,H]: of the state after the step, then before it */
-    float *dh_direct; /* [B,H]: what reaches the state before the step past the products */
+    float *dh_direct; /* [B,H]: what reaches the state before the step past the matmuls */
     float *dgates;    /* [S,B,G*H], before the activations */
     float *dinner;    /* [S,B,H] GRU: of h * R_h */
     float *h_before;  /* [S,B,H] */
@@ -59,7 +59,7 @@ void recurrent_rows(const recurrent_pass *p, int64_t t, recurrent_row *row, recu
 
 /* c [B,n] = beta c + a [B,k] op(r), r being rows of the recurrent weights from `gate` on: with
  * `forward` transposed, so n of H a gate and k = H, else k of H a gate and n = H. */
-typedef struct recurrent_product {
+typedef struct recurrent_matmul {
     const float *a;
     int64_t a_stride;
     int64_t gate, n_gates;
@@ -67,7 +67,7 @@ typedef struct recurrent_product {
     float beta;
     float *c;
     int64_t c_stride;
-} recurrent_product;
-MUST_USE status recurrent_multiply(const recurrent_pass *p, const recurrent_product *m, error *err);
+} recurrent_matmul;
+MUST_USE status recurrent_multiply(const recurrent_pass *p, const recurrent_matmul *m, error *err);
 
 #endif

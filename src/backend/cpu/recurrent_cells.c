@@ -44,13 +44,13 @@ static status add_state(const recurrent_pass *p, int64_t t, int64_t n_gates, err
 {
     int64_t width = p->s->cell->gates * p->s->hidden;
     return recurrent_multiply(p,
-                              &(recurrent_product){.a = p->h,
-                                                   .a_stride = p->s->hidden,
-                                                   .n_gates = n_gates,
-                                                   .forward = true,
-                                                   .beta = 1.0f,
-                                                   .c = p->gates + t * p->s->batch * width,
-                                                   .c_stride = width},
+                              &(recurrent_matmul){.a = p->h,
+                                                  .a_stride = p->s->hidden,
+                                                  .n_gates = n_gates,
+                                                  .forward = true,
+                                                  .beta = 1.0f,
+                                                  .c = p->gates + t * p->s->batch * width,
+                                                  .c_stride = width},
                               err);
 }
 
@@ -60,12 +60,12 @@ static status take_state(const recurrent_pass *p, int64_t t, int64_t n_gates, er
     int64_t width = p->s->cell->gates * p->s->hidden;
     memcpy(p->dh, p->dh_direct, (size_t)(p->s->batch * p->s->hidden) * sizeof(float));
     return recurrent_multiply(p,
-                              &(recurrent_product){.a = p->dgates + t * p->s->batch * width,
-                                                   .a_stride = width,
-                                                   .n_gates = n_gates,
-                                                   .beta = 1.0f,
-                                                   .c = p->dh,
-                                                   .c_stride = p->s->hidden},
+                              &(recurrent_matmul){.a = p->dgates + t * p->s->batch * width,
+                                                  .a_stride = width,
+                                                  .n_gates = n_gates,
+                                                  .beta = 1.0f,
+                                                  .c = p->dh,
+                                                  .c_stride = p->s->hidden},
                               err);
 }
 
@@ -227,14 +227,14 @@ static status gru_step(const recurrent_pass *p, int64_t t, error *err)
     TRY(add_state(p, t, 2, err));
     recurrent_rows(p, t, gru_open_row, gru_open_row);
     TRY(recurrent_multiply(p,
-                           &(recurrent_product){.a = p->s->linear_before_reset ? p->h : p->reset_h,
-                                                .a_stride = n,
-                                                .gate = 2,
-                                                .n_gates = 1,
-                                                .forward = true,
-                                                .beta = 1.0f,
-                                                .c = p->inner + t * p->s->batch * n,
-                                                .c_stride = n},
+                           &(recurrent_matmul){.a = p->s->linear_before_reset ? p->h : p->reset_h,
+                                               .a_stride = n,
+                                               .gate = 2,
+                                               .n_gates = 1,
+                                               .forward = true,
+                                               .beta = 1.0f,
+                                               .c = p->inner + t * p->s->batch * n,
+                                               .c_stride = n},
                            err));
     recurrent_rows(p, t, gru_close_row, rest);
     return OK;
@@ -279,12 +279,12 @@ static status gru_step_bwd(const recurrent_pass *p, int64_t t, error *err)
     int64_t n = p->s->hidden;
     recurrent_rows(p, t, gru_row_bwd, rest_bwd);
     TRY(recurrent_multiply(p,
-                           &(recurrent_product){.a = p->dinner + t * p->s->batch * n,
-                                                .a_stride = n,
-                                                .gate = 2,
-                                                .n_gates = 1,
-                                                .c = p->reset_h,
-                                                .c_stride = n},
+                           &(recurrent_matmul){.a = p->dinner + t * p->s->batch * n,
+                                               .a_stride = n,
+                                               .gate = 2,
+                                               .n_gates = 1,
+                                               .c = p->reset_h,
+                                               .c_stride = n},
                            err));
     recurrent_rows(p, t, gru_row_reset, NULL);
     return take_state(p, t, 2, err);

@@ -77,7 +77,7 @@ struct backend_program {
     cuda_storage *storage;  /* by value */
     size_t *bytes;          /* by value */
     struct cuda_table *tables;
-    struct lt_product *lt;  /* all products that are cuBLASLt's */
+    struct lt_matmul *lt;   /* all matmuls that are cuBLASLt's */
     struct dnn_graph *dnn;  /* all graphs that are cuDNN's */
 };
 

@@ -3,7 +3,7 @@
 #include "backend/cuda/device/device.h"
 #include "backend/cuda/library/api.h"
 #include "backend/cuda/library/dnn.h"
-#include "backend/cuda/plan/product.h"
+#include "backend/cuda/plan/matmul.h"
 #include "common/base/alloc.h"
 
 #include <stdlib.h>
@@ -50,6 +50,6 @@ size_t cuda_habits(cuda_habit *ret)
 
 const char *cuda_limits(const char *arch)
 {
-    bool is_old = strncmp(arch, "sm_", 3) == 0 && atoi(arch + 3) < PRODUCT_ARCH_OF_TF32;
+    bool is_old = strncmp(arch, "sm_", 3) == 0 && atoi(arch + 3) < MATMUL_ARCH_OF_TF32;
     return is_old ? "older than sm_80: bf16 is refused, and tf32 is computed as f32" : "";
 }

@@ -72,7 +72,7 @@ static status infer_weights(const graph *g, const graph_node *n, graph_shape *re
 {
     conv_attr *a = (conv_attr *)n->attr;
     graph_shape y;
-    TRY(rule_product(g, n, 0, 1, &ret_dtype[0], err));
+    TRY(rule_matmul(g, n, 0, 1, &ret_dtype[0], err));
     TRY(conv_shape(n, rule_shape(g, n, 0), &a->w, a, &y, err));
     TRY(rule_expect(g, n, 1, "the gradient", &y, err));
     ret_shape[0] = a->w;

@@ -7,7 +7,7 @@
 status conv_type(const graph *g, const graph_node *n, dtype *ret, error *err)
 {
     if (!dtype_is_half(rule_type(g, n, 0)) || rule_type(g, n, 1) != DT_F32)
-        return rule_product(g, n, 0, 1, ret, err);
+        return rule_matmul(g, n, 0, 1, ret, err);
     *ret = DT_F32;
     return OK;
 }

@@ -20,7 +20,7 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
 {
     const gemm_attr *attr = n->attr;
     const graph_shape *a = rule_shape(g, n, 0), *b = rule_shape(g, n, 1);
-    TRY(rule_product(g, n, 0, 1, &ret_dtype[0], err));
+    TRY(rule_matmul(g, n, 0, 1, &ret_dtype[0], err));
     if (a->rank != 2 || b->rank != 2)
         return rule_fail(n, err, "the inputs %s and %s must be matrices", SHAPE(a), SHAPE(b));
     if (a->dim[attr->trans_a ? 0 : 1] != b->dim[attr->trans_b ? 1 : 0])

@@ -1,5 +1,5 @@
 /*
- * GridSample: x [N,C,spatial...] read at the places that the grid [N,places...,D] names, -1 .. 1
+ * GridSample: x [N,C,spatial...] read at the positions that the grid [N,places...,D] names, -1 .. 1
  * along each of the D = 2 or 3 spatial axes, the last axis first.
  */
 #include "graph/ops/emit.h"
@@ -22,7 +22,7 @@ static status sampled(const graph_node *n, const graph_shape *x, const graph_sha
     if (axes < 2 || axes > SPATIAL || grid->rank != x->rank || grid->dim[grid->rank - 1] != axes ||
         grid->dim[0] != x->dim[0])
         return rule_fail(n, err,
-                         "the grid %s must name places of 2 or 3 spatial axes of the input %s, "
+                         "the grid %s must name positions of 2 or 3 spatial axes of the input %s, "
                          "example by example",
                          SHAPE(grid), SHAPE(x));
     *ret = *x;

@@ -12,9 +12,9 @@ static int64_t last_axis(const graph_shape *s, int32_t from_end)
     return s->dim[s->rank - from_end];
 }
 
-/* The product with both added axes still in it; false if the shapes do not fit. */
-static bool product(const graph_shape *a, const graph_shape *b, const matmul_attr *attr,
-                    graph_shape *ret)
+/* The matmul with both added axes still in it; false if the shapes do not fit. */
+static bool matmul(const graph_shape *a, const graph_shape *b, const matmul_attr *attr,
+                   graph_shape *ret)
 {
     if (last_axis(a, attr->trans_a ? 2 : 1) != last_axis(b, attr->trans_b ? 1 : 2))
         return false;
@@ -34,7 +34,7 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
 {
     const matmul_attr *attr = n->attr;
     const graph_shape *a = rule_shape(g, n, 0), *b = rule_shape(g, n, 1);
-    TRY(rule_product(g, n, 0, 1, &ret_dtype[0], err));
+    TRY(rule_matmul(g, n, 0, 1, &ret_dtype[0], err));
     if (a->rank < 1 || b->rank < 1)
         return rule_fail(n, err, "the inputs %s and %s must have at least one axis", SHAPE(a),
                          SHAPE(b));
@@ -42,7 +42,7 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
         return rule_fail(n, err, "of the inputs %s and %s a vector cannot be transposed", SHAPE(a),
                          SHAPE(b));
     graph_shape matrix_a = matmul_matrix(a, true), matrix_b = matmul_matrix(b, false), full;
-    if (!product(&matrix_a, &matrix_b, attr, &full))
+    if (!matmul(&matrix_a, &matrix_b, attr, &full))
         return rule_fail(n, err, "the inputs %s%s and %s%s do not multiply", SHAPE(a),
                          attr->trans_a ? " transposed" : "", SHAPE(b),
                          attr->trans_b ? " transposed" : "");
@@ -99,7 +99,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     graph_shape matrix_a = matmul_matrix(&shape_a, true), matrix_b = matmul_matrix(&shape_b, false),
                 full;
     graph_val a, b, dy;
-    BUG_ON(!product(&matrix_a, &matrix_b, &f, &full));
+    BUG_ON(!matmul(&matrix_a, &matrix_b, &f, &full));
     TRY(emit_factor(g, dout[0], n.in[0], &dy, err));
     TRY(emit_reshape(g, dy, &full, &dy, err));
     if (want_din[1]) {

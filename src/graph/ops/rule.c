@@ -63,8 +63,8 @@ status rule_same_type(const graph *g, const graph_node *n, int32_t i, int32_t j,
                      graph_value_at(g, n->in[j])->name, dtype_name(rule_type(g, n, j)));
 }
 
-status rule_product(const graph *g, const graph_node *n, int32_t i, int32_t j, dtype *ret_dtype,
-                    error *err)
+status rule_matmul(const graph *g, const graph_node *n, int32_t i, int32_t j, dtype *ret_dtype,
+                   error *err)
 {
     TRY(rule_float(g, n, i, err));
     TRY(rule_same_type(g, n, i, j, err));

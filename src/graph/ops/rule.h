@@ -52,10 +52,10 @@ MUST_USE status rule_type_is(const graph *g, const graph_node *n, int32_t i, dty
 MUST_USE status rule_same_type(const graph *g, const graph_node *n, int32_t i, int32_t j,
                                error *err);
 
-/* Inputs i and j are factors of a product: one floating type, that of the product too. Products of
+/* Inputs i and j are factors of a matmul: one floating type, that of the matmul too. Matmuls of
  * bfloat16 are added up, and given, in float32. */
-MUST_USE status rule_product(const graph *g, const graph_node *n, int32_t i, int32_t j,
-                             dtype *ret_dtype, error *err);
+MUST_USE status rule_matmul(const graph *g, const graph_node *n, int32_t i, int32_t j,
+                            dtype *ret_dtype, error *err);
 
 /* Input i has exactly this shape; `what` names it in the message ("the gradient"). */
 MUST_USE status rule_expect(const graph *g, const graph_node *n, int32_t i, const char *what,

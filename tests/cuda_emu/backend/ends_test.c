@@ -1,5 +1,5 @@
 /*
- * What products end with (backend/cuda/load/fuse.h): by our tiles, and by cuBLASLt as it is played.
+ * What matmuls end with (backend/cuda/load/fuse.h): by our tiles, and by cuBLASLt as it is played.
  * Which ends are taken, and that what they make is what the nodes make alone: to the bit with
  * floats and tiles.
  */
@@ -61,7 +61,7 @@ static const row floats[] = {
       6,
       0},
      0},
-    {{"what is kept is not waited for, and a gradient's other side is no product",
+    {{"what is kept is not waited for, and a gradient's other side is no matmul",
       {F32(5, 4), F32(4, 6), F32(5, 6)},
       {{OP_GEMM, 2, {0, 1}, NULL, true}, ONE(RELU, Y(0)), TWO(GEMM, 0, 1), TWO(GELU_BWD, 2, Y(2))},
       4,
@@ -77,7 +77,7 @@ static const row floats[] = {
 
 #define ROUND(to, a) WITH(TO_HALF, 1, &to, a)
 
-/* Rounded factors, a Gemm with a bias, Gelu, and a product that reads it; the gradient of both. */
+/* Rounded factors, a Gemm with a bias, Gelu, and a matmul that reads it; the gradient of both. */
 #define PERCEPTRON(half, gelu)                                                                     \
     {                                                                                              \
         ROUND(half, 0), ROUND(half, 1), THREE(GEMM, Y(0), Y(1), 2), WITH(GELU, 1, gelu, Y(2)),     \
@@ -127,7 +127,7 @@ static const row halves[] = {
       8,
       1},
      1},
-    {{"what a gradient reads, from a product as it is",
+    {{"what a gradient reads, from a matmul as it is",
       {F32(10, 16), F32(16, 24), F32(24, 7)},
       {ROUND(to_bf16, 0), ROUND(to_bf16, 1), TWO(GEMM, Y(0), Y(1)), TWO(GEMM, Y(0), Y(1)),
        WITH(GELU_BWD, 2, &by_tanh, Y(3), Y(2)), ROUND(to_bf16, Y(4)), ROUND(to_bf16, 2),

@@ -44,7 +44,7 @@ uint64_t fake_dnn_runs(void)
     return n_runs;
 }
 
-/* --- engines: of every graph those in this order; products of float32 that are exact only by the
+/* --- engines: of every graph those in this order; matmuls of float32 that are exact only by the
  * fallback --- */
 
 enum { OTHER_BITS, ROUNDED_SUMS, REFUSES, TOO_LARGE, TENSOR_CORES, DOES, ENGINES };

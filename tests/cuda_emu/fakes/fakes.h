@@ -1,10 +1,10 @@
 /*
- * The libraries the backend opens at run time, played: the table of backend/cuda/library/api.h is filled
- * with functions that compute on the host, behind what the stream has to do, and that are strict
- * where the real ones are. Who breaks a rule that the vendor wrote down causes a fault (machine.h),
- * whose text begins with the library's name.
+ * The libraries the backend opens at run time, played: the table of backend/cuda/library/api.h is
+ * filled with functions that compute on the host, behind what the stream has to do, and that are
+ * strict where the real ones are. Who breaks a rule that the vendor wrote down causes a fault
+ * (machine.h), whose text begins with the library's name.
  *
- * cuBLASLt (lt.c) has products of float32, and of halves in float32, with nothing, a row or a relu
+ * cuBLASLt (lt.c) has matmuls of float32, and of halves in float32, with nothing, a row or a relu
  * at their end. Its heuristics offer what does not work, then, where a long sum may be cut, what
  * loses the end of it, then what works. cuDNN (dnn.c) has attention and convolutions. Of its
  * engines one gives other bits every time, one rounds its sums, one refuses, one wants too much
@@ -26,15 +26,15 @@
 /* No library is found any more, or again. */
 void fakes_hide(bool hidden);
 
-/* What the heuristics of cuBLASLt answer from now on, to products that keep the rules; API_SUCCESS:
+/* What the heuristics of cuBLASLt answer from now on, to matmuls that keep the rules; API_SUCCESS:
  * algorithms. */
 void fake_lt_refuse(unsigned result);
 /* ... or none that ends with Gelu. */
 void fake_lt_refuse_gelu(bool refuses);
 /* Whether it cannot be opened from now on, as without a driver that it knows. */
 void fake_lt_fail(bool fails);
-/* Products that were put on streams so far. */
-uint64_t fake_lt_products(void);
+/* Matmuls that were put on streams so far. */
+uint64_t fake_lt_matmuls(void);
 
 /* The same of cuDNN: whether it has no engine for any graph, cannot be opened, and graphs that were
  * put on streams. */

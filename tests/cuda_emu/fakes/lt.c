@@ -1,7 +1,7 @@
 /*
  * cuBLASLt, played. Rules are those of its documentation (docs.nvidia.com/cuda/cublas, "Using the
  * cuBLASLt API"): matrices lie column by column, with a pitch of at least a column; an algorithm is
- * for the very product it was asked for; its workspace is the caller's.
+ * for the very matmul it was asked for; its workspace is the caller's.
  */
 #include "cuda_emu/block.h"
 #include "cuda_emu/fakes/fakes.h"
@@ -34,7 +34,7 @@ _Static_assert(sizeof(algorithm) <= sizeof(lt_algo), "it fits");
 static const uint64_t MARK = 0x6c74616c676f0001;
 
 static atomic_int n_handles, n_objects; /* that live; the second: all others */
-static atomic_uint_fast64_t n_products;
+static atomic_uint_fast64_t n_matmuls;
 static unsigned refusal = API_SUCCESS;
 static bool refuses_gelu, is_broken;
 
@@ -53,9 +53,9 @@ void fake_lt_fail(bool fails)
     is_broken = fails;
 }
 
-uint64_t fake_lt_products(void)
+uint64_t fake_lt_matmuls(void)
 {
-    return n_products;
+    return n_matmuls;
 }
 
 /* --- objects --- */
@@ -184,7 +184,7 @@ static unsigned desc_set(lt_desc d, unsigned number, const void *x, size_t bytes
         a = (attribute){&d->side_pitch, sizeof d->side_pitch};
     else if (number == LT_DESC_AUX_BATCH_STRIDE)
         a = (attribute){&d->side_stride, sizeof d->side_stride};
-    return set("product", number, a, x, bytes);
+    return set("matmul", number, a, x, bytes);
 }
 
 static unsigned layout_set(lt_layout l, unsigned number, const void *x, size_t bytes)
@@ -339,7 +339,7 @@ static bool check_operands(const lt_call *c, const algorithm *a, size_t bytes)
     return bytes == 0 || check_memory("the workspace", c->workspace, bytes, 16);
 }
 
-/* But for c's batches: nobody adds to products in batches. */
+/* But for c's batches: nobody adds to matmuls in batches. */
 static void spoil_strides(lt_problem *p, bool reads_base)
 {
     const uint64_t *columns = p->columns;
@@ -376,7 +376,7 @@ static unsigned matmul(lt_handle h, lt_desc d, const void *alpha, const void *le
         return LT_INVALID_VALUE;
     memcpy(&a, algo, sizeof a);
     if (a.mark != MARK || a.digest != digest_of(&c.p)) {
-        emu_fault("cuBLASLt: the algorithm is not for this product");
+        emu_fault("cuBLASLt: the algorithm is not for this matmul");
         return LT_INVALID_VALUE;
     }
     if (h->device != emu_device()) {
@@ -394,7 +394,7 @@ static unsigned matmul(lt_handle h, lt_desc d, const void *alpha, const void *le
                             (uint3){1, 1, 1}, (uint3){1, 1, 1}, 0, stream, sizeof c, lt_multiply);
     if (room)
         memcpy(room, &c, sizeof c);
-    n_products++;
+    n_matmuls++;
     return API_SUCCESS;
 }
 

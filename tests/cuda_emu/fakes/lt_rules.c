@@ -45,7 +45,7 @@ static const char *wrong_sizes(const lt_problem *p)
         return "factors that do not multiply";
     if (p->rows[BASE] != p->m || p->columns[BASE] != p->n || p->rows[RESULT] != p->m ||
         p->columns[RESULT] != p->n)
-        return "c or d that are not as large as the product";
+        return "c or d that are not as large as the matmul";
     return NULL;
 }
 

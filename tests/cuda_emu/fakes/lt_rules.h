@@ -1,8 +1,8 @@
-/* What a product is to the cuBLASLt that is played (lt.c), and the rules for it. */
+/* What a matmul is to the cuBLASLt that is played (lt.c), and the rules for it. */
 #ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_LT_RULES_H
 #define TEQUIO_TESTS_CUDA_EMU_FAKES_LT_RULES_H
 
-#include "cuda_emu/fakes/lt_product.h"
+#include "cuda_emu/fakes/lt_matmul.h"
 
 enum { LT_SIDE_ALIGN = 16 }; /* of a bias, and of what stands beside: pytorch/pytorch#194497 */
 

@@ -1,4 +1,4 @@
-/* What is played of cuBLASLt: that it computes products, and that who breaks a rule hears of it. */
+/* What is played of cuBLASLt: that it computes matmuls, and that who breaks a rule hears of it. */
 #include "cuda_emu/fakes/fakes.h"
 #include "cuda_emu/kernel_test.h"
 
@@ -9,7 +9,7 @@
 
 enum { M = 3, N = 4, K = 5 };
 
-/* A product with everything in it, that tests spoil at one place. */
+/* A matmul with everything in it, that tests spoil at one place. */
 typedef struct scene {
     lt_handle handle;
     lt_desc desc;
@@ -73,7 +73,7 @@ static void expect_fault(const char *text)
     emu_faults_forget();
 }
 
-static void products_are_computed(void **state)
+static void matmuls_are_computed(void **state)
 {
     (void)state;
     scene s = begin(LT_EPILOGUE_BIAS, M);
@@ -161,7 +161,7 @@ static void an_attribute_has_its_size(void **state)
     end(&s);
 }
 
-static void an_algorithm_is_for_one_product(void **state)
+static void an_algorithm_is_for_one_matmul(void **state)
 {
     (void)state;
     scene s = begin(LT_EPILOGUE_NONE, M), other = begin(LT_EPILOGUE_BIAS, M);
@@ -169,7 +169,7 @@ static void an_algorithm_is_for_one_product(void **state)
     assert_int_equal(choose(&other), API_SUCCESS);
     other.found[1] = s.found[1];
     assert_int_not_equal(multiply(&other), API_SUCCESS);
-    expect_fault("cuBLASLt: the algorithm is not for this product");
+    expect_fault("cuBLASLt: the algorithm is not for this matmul");
     end(&other);
     end(&s);
 }
@@ -230,14 +230,14 @@ static void hidden_it_is_not_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(products_are_computed),
+        KERNEL_TEST(matmuls_are_computed),
         KERNEL_TEST(an_epilogue_nobody_plays_has_no_algorithm),
         KERNEL_TEST(what_stands_beside_is_told_whole),
         KERNEL_TEST(a_bias_is_aligned),
         KERNEL_TEST(a_pitch_is_at_least_a_column),
         KERNEL_TEST(factors_must_multiply),
         KERNEL_TEST(an_attribute_has_its_size),
-        KERNEL_TEST(an_algorithm_is_for_one_product),
+        KERNEL_TEST(an_algorithm_is_for_one_matmul),
         KERNEL_TEST(alignment_is_kept_as_promised),
         KERNEL_TEST(operands_lie_in_memory_and_apart),
         KERNEL_TEST(everything_is_destroyed_in_the_end),

@@ -1,6 +1,6 @@
 /*
  * The part of CUDA's runtime that Tequio uses, played by the emulation: what is not here, the
- * product may not call. Names, numbers and meanings are CUDA's; where CUDA leaves a choice, the
+ * matmul may not call. Names, numbers and meanings are CUDA's; where CUDA leaves a choice, the
  * emulation makes the worst one (../README.md).
  */
 #ifndef TEQUIO_TESTS_CUDA_EMU_RUNTIME_API_H

@@ -38,11 +38,11 @@ typedef struct scene {
 
 typedef struct engine {
     const char *name;
-    launch_products products;
+    launch_matmuls matmuls;
     launch_type operands, results;
     double tolerance; /* of a tensor's root mean square, and of the number */
     int broadest;     /* heads that tensor cores multiply */
-    size_t shared;    /* bytes, of the chips where these products are to be had */
+    size_t shared;    /* bytes, of the chips where these matmuls are to be had */
 } engine;
 
 enum { SM_75 = 64 << 10, SM_80 = 160 << 10 };
@@ -85,12 +85,12 @@ static const scene scenes[SCENES] = {
 };
 
 static const engine engines[ENGINES] = {
-    {"float", PRODUCTS_FFMA, LAUNCH_F32, LAUNCH_F32, 1e-5, 0, SM_75},
-    {"TF32", PRODUCTS_MMA, LAUNCH_F32, LAUNCH_F32, 5e-3, 64, SM_80},
-    {"bfloat16", PRODUCTS_MMA, LAUNCH_BF16, LAUNCH_F32, 4e-2, 128, SM_80},
-    {"float16, half results", PRODUCTS_MMA, LAUNCH_F16, LAUNCH_F16, 4e-3, 128, SM_75},
-    {"bfloat16, half results", PRODUCTS_MMA, LAUNCH_BF16, LAUNCH_BF16, 4e-2, 128, SM_80},
-    {"float16", PRODUCTS_MMA, LAUNCH_F16, LAUNCH_F32, 4e-3, 128, SM_75},
+    {"float", MATMULS_FFMA, LAUNCH_F32, LAUNCH_F32, 1e-5, 0, SM_75},
+    {"TF32", MATMULS_MMA, LAUNCH_F32, LAUNCH_F32, 5e-3, 64, SM_80},
+    {"bfloat16", MATMULS_MMA, LAUNCH_BF16, LAUNCH_F32, 4e-2, 128, SM_80},
+    {"float16, half results", MATMULS_MMA, LAUNCH_F16, LAUNCH_F16, 4e-3, 128, SM_75},
+    {"bfloat16, half results", MATMULS_MMA, LAUNCH_BF16, LAUNCH_BF16, 4e-2, 128, SM_80},
+    {"float16", MATMULS_MMA, LAUNCH_F16, LAUNCH_F32, 4e-3, 128, SM_75},
 };
 
 /* One tensor: as the device has it, and what its numbers are there. */
@@ -335,7 +335,7 @@ static launch_attention launch_of(const stage *g, const engine *e)
         .past = s->past,
         .operands = e->operands,
         .results = e->results,
-        .products = e->products,
+        .matmuls = e->matmuls,
         .shared_limit = e->shared,
         .q = begin_of(g->q.device, e->operands, &g->f.q),
         .k = begin_of(g->k.device, e->operands, &g->f.k),
@@ -383,20 +383,20 @@ static void compare(const scene *s, const engine *e, const char *what, const voi
 }
 
 /* Whether tensor cores have multiplied since, as they are to. */
-static void check_products(const stage *g, const engine *e, uint64_t before)
+static void check_matmuls(const stage *g, const engine *e, uint64_t before)
 {
     bool narrow = g->s->head <= e->broadest && g->s->v_head <= e->broadest;
-    assert_int_equal(emu_products_run() > before, narrow);
+    assert_int_equal(emu_matmuls_run() > before, narrow);
 }
 
 static void play_forward(const stage *g, const engine *e, const launch_attention *t)
 {
-    uint64_t before = emu_products_run();
+    uint64_t before = emu_matmuls_run();
     launch_attention_forward(kernel_test_stream(), t);
     compare(g->s, e, "y", t->y, e->results, g->y, g->dy.n);
     compare(g->s, e, "log-sum-exp", t->lse, LAUNCH_F32, g->lse,
             (size_t)(g->s->batch * g->s->q_heads * g->s->q_length));
-    check_products(g, e, before);
+    check_matmuls(g, e, before);
 }
 
 static void play_backward(const stage *g, const engine *e, const launch_attention *t)
@@ -415,14 +415,14 @@ static void play_backward(const stage *g, const engine *e, const launch_attentio
         .dv = begin_of(dv, type, &g->f.v),
         .dmask = g->dmask ? device_room(sizeof(float) * mask_elements(g)) : NULL,
     };
-    uint64_t before = emu_products_run();
+    uint64_t before = emu_matmuls_run();
     launch_attention_backward(kernel_test_stream(), &b);
     compare(g->s, e, "dq", dq, type, g->dq, g->q.n);
     compare(g->s, e, "dk", dk, type, g->dk, g->k.n);
     compare(g->s, e, "dv", dv, type, g->dv, g->v.n);
     if (b.dmask)
         compare(g->s, e, "dmask", b.dmask, LAUNCH_F32, g->dmask, mask_elements(g));
-    check_products(g, e, before);
+    check_matmuls(g, e, before);
 }
 
 static void strike(stage *g)

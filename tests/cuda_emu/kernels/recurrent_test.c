@@ -1,7 +1,7 @@
 /*
- * What LSTM, GRU and RNN do between their products, against plain loops in double: steps in both
+ * What LSTM, GRU and RNN do between their matmuls, against plain loops in double: steps in both
  * directions, sequences that end early, states and peepholes that are there or not; nothing is
- * multiplied, so the products' parts are whatever was drawn.
+ * multiplied, so the matmuls' parts are whatever was drawn.
  */
 #include "cuda_emu/kernel_test.h"
 
@@ -103,24 +103,10 @@ static stage stage_of(scene s)
                                   ALL,
                                   ALL,
                                   2 * wide};
-    static const char *const names[FIELDS] = {"h0",
-                                              "c0",
-                                              "peepholes",
-                                              "y",
-                                              "gates",
-                                              "inner",
-                                              "h",
-                                              "c",
-                                              "r h",
-                                              "dy",
-                                              "dh",
-                                              "dc",
-                                              "dh past products",
-                                              "dgates",
-                                              "dinner",
-                                              "h before",
-                                              "R_h times",
-                                              "biases"};
+    static const char *const names[FIELDS] = {
+        "h0",     "c0",       "peepholes", "y",     "gates", "inner",           "h",
+        "c",      "r h",      "dy",        "dh",    "dc",    "dh past matmuls", "dgates",
+        "dinner", "h before", "R_h times", "biases"};
     for (int i = 0; i < FIELDS; i++)
         draw(&g.f[i], names[i], sizes[i], (uint32_t)i + 1);
     bool has = s.has_states;

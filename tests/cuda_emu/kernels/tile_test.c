@@ -14,14 +14,14 @@ enum { MOST = 1 << 16 };
 static float a[MOST], b[MOST], c[MOST], got[MOST], again[MOST];
 static double want[MOST];
 
-typedef struct product {
+typedef struct matmul {
     tile_kind kind;
     bool trans_a, trans_b, wide;
     int64_t batches, m, n, k;
     int64_t shift, gap; /* elements in front of a matrix and between its rows */
     launch_type y_type;
     int64_t pieces;
-} product;
+} matmul;
 
 static launch_type lies_as(tile_kind kind)
 {
@@ -45,7 +45,7 @@ static float tf32(float x)
 
 /* Puts x [batches, rows, columns] onto the device as `p` lays matrices; rounds x as it is
  * multiplied. */
-static tile_matrix matrix_on_device(const product *p, float *x, int64_t rows, int64_t columns,
+static tile_matrix matrix_on_device(const matmul *p, float *x, int64_t rows, int64_t columns,
                                     bool turned)
 {
     int64_t high = turned ? columns : rows, pitch = (turned ? rows : columns) + p->gap;
@@ -73,7 +73,7 @@ static tile_matrix matrix_on_device(const product *p, float *x, int64_t rows, in
     return m;
 }
 
-static void multiply_on_host(const product *p)
+static void multiply_on_host(const matmul *p)
 {
     for (int64_t i = 0; i < p->batches * p->m * p->n; i++) {
         int64_t batch = i / (p->m * p->n), row = i / p->n % p->m, column = i % p->n;
@@ -84,7 +84,7 @@ static void multiply_on_host(const product *p)
     }
 }
 
-static gemm_task task_of(const product *p)
+static gemm_task task_of(const matmul *p)
 {
     random_floats(a, (size_t)(p->batches * p->m * p->k), 1);
     random_floats(b, (size_t)(p->batches * p->k * p->n), 2);
@@ -106,7 +106,7 @@ static gemm_task task_of(const product *p)
     return t;
 }
 
-static void run(const product *p, const gemm_task *t, float *ret)
+static void run(const matmul *p, const gemm_task *t, float *ret)
 {
     static uint32_t bytes[MOST];
     size_t n = (size_t)(p->batches * p->m * p->n);
@@ -115,7 +115,7 @@ static void run(const product *p, const gemm_task *t, float *ret)
     from_stored(ret, p->y_type, bytes, n);
 }
 
-static void check(const product *p)
+static void check(const matmul *p)
 {
     const double rounding[] = {1e-6, 1.0 / 256, 1.0 / 2048};
     char what[160];
@@ -140,13 +140,13 @@ static void cross_every_edge(tile_kind kind)
 {
     for (unsigned way = 0; way < 4; way++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-            check(&(product){.kind = kind,
-                             .trans_a = way & 1,
-                             .trans_b = way & 2,
-                             .batches = 1,
-                             .m = sizes[i][0],
-                             .n = sizes[i][1],
-                             .k = sizes[i][2]});
+            check(&(matmul){.kind = kind,
+                            .trans_a = way & 1,
+                            .trans_b = way & 2,
+                            .batches = 1,
+                            .m = sizes[i][0],
+                            .n = sizes[i][1],
+                            .k = sizes[i][2]});
 }
 
 static void floats_cross_every_edge(void **state)
@@ -177,14 +177,14 @@ static void wide_tiles_cross_every_edge(void **state)
 {
     (void)state;
     for (unsigned way = 0; way < 16; way++)
-        check(&(product){.kind = (tile_kind)(way % 4),
-                         .trans_a = way & 4,
-                         .trans_b = way & 8,
-                         .wide = true,
-                         .batches = 1,
-                         .m = way & 4 ? 136 : 129,
-                         .n = way & 8 ? 131 : 128,
-                         .k = 33 + way});
+        check(&(matmul){.kind = (tile_kind)(way % 4),
+                        .trans_a = way & 4,
+                        .trans_b = way & 8,
+                        .wide = true,
+                        .batches = 1,
+                        .m = way & 4 ? 136 : 129,
+                        .n = way & 8 ? 131 : 128,
+                        .k = 33 + way});
 }
 
 static void any_alignment_and_pitch_will_do(void **state)
@@ -192,15 +192,15 @@ static void any_alignment_and_pitch_will_do(void **state)
     (void)state;
     for (unsigned way = 0; way < 16; way++)
         for (int64_t gap = 0; gap < 9; gap += 4)
-            check(&(product){.kind = (tile_kind)(way % 4),
-                             .trans_a = way & 4,
-                             .trans_b = way & 8,
-                             .batches = 1,
-                             .m = 24,
-                             .n = 72,
-                             .k = 40,
-                             .shift = gap / 4,
-                             .gap = gap});
+            check(&(matmul){.kind = (tile_kind)(way % 4),
+                            .trans_a = way & 4,
+                            .trans_b = way & 8,
+                            .batches = 1,
+                            .m = 24,
+                            .n = 72,
+                            .k = 40,
+                            .shift = gap / 4,
+                            .gap = gap});
 }
 
 /* Rows begin at 16 bytes, but do not end there: the last chunk is not all there. */
@@ -208,39 +208,39 @@ static void aligned_rows_end_anywhere(void **state)
 {
     (void)state;
     for (unsigned way = 0; way < 16; way++)
-        check(&(product){.kind = (tile_kind)(way % 4),
-                         .trans_a = way & 4,
-                         .trans_b = way & 8,
-                         .batches = 1,
-                         .m = 21,
-                         .n = 69,
-                         .k = 37,
-                         .gap = 3});
+        check(&(matmul){.kind = (tile_kind)(way % 4),
+                        .trans_a = way & 4,
+                        .trans_b = way & 8,
+                        .batches = 1,
+                        .m = 21,
+                        .n = 69,
+                        .k = 37,
+                        .gap = 3});
 }
 
 static void batches_are_apart(void **state)
 {
     (void)state;
     for (unsigned way = 0; way < 16; way++)
-        check(&(product){.kind = (tile_kind)(way % 4),
-                         .trans_a = way & 4,
-                         .trans_b = way & 8,
-                         .batches = 3,
-                         .m = 17,
-                         .n = 8,
-                         .k = 24 + way / 8});
+        check(&(matmul){.kind = (tile_kind)(way % 4),
+                        .trans_a = way & 4,
+                        .trans_b = way & 8,
+                        .batches = 3,
+                        .m = 17,
+                        .n = 8,
+                        .k = 24 + way / 8});
 }
 
 static void results_are_rounded_to_their_type(void **state)
 {
     (void)state;
     for (int type = LAUNCH_F32; type <= LAUNCH_F16; type++)
-        check(&(product){.kind = TILE_BF16,
-                         .batches = 2,
-                         .m = 9,
-                         .n = 66,
-                         .k = 48,
-                         .y_type = (launch_type)type});
+        check(&(matmul){.kind = TILE_BF16,
+                        .batches = 2,
+                        .m = 9,
+                        .n = 66,
+                        .k = 48,
+                        .y_type = (launch_type)type});
 }
 
 /* alpha, beta, c by row, by column, as a scalar and as y itself, in every type. */
@@ -250,7 +250,7 @@ static void the_end_is_as_gemm_says(void **state)
     const int64_t strides[][3] = {{0, 0, 0}, {0, 1, 0}, {0, 0, 1}, {12, 3, 0}, {630, 70, 1}};
     static uint32_t bytes[MOST];
     for (int i = 0; i < 15; i++) {
-        product p = {.kind = TILE_F32, .batches = 2, .m = 9, .n = 70, .k = 11};
+        matmul p = {.kind = TILE_F32, .batches = 2, .m = 9, .n = 70, .k = 11};
         launch_type type = (launch_type)(i / 5);
         gemm_task t = task_of(&p);
         const int64_t *s = strides[i % 5];
@@ -297,8 +297,8 @@ static float applied(tile_function f, float x, float side)
     }
 }
 
-/* What the product makes without the function, to the bit; `again` is the side. */
-static void expect_function(const product *p, tile_function f, launch_type side_type)
+/* What the matmul makes without the function, to the bit; `again` is the side. */
+static void expect_function(const matmul *p, tile_function f, launch_type side_type)
 {
     static uint32_t bytes[MOST];
     size_t n = (size_t)(p->batches * p->m * p->n);
@@ -328,13 +328,13 @@ static void functions_are_of_whole_sums(void **state)
     (void)state;
     for (tile_function f = TILE_RELU; f <= TILE_GELU_BY_TANH_BWD; f++)
         for (int kind = TILE_F32; kind <= TILE_F16; kind++)
-            expect_function(&(product){.kind = (tile_kind)kind,
-                                       .wide = kind % 2,
-                                       .batches = 2,
-                                       .m = 9,
-                                       .n = 70,
-                                       .k = 40,
-                                       .pieces = f % 3 + 1},
+            expect_function(&(matmul){.kind = (tile_kind)kind,
+                                      .wide = kind % 2,
+                                      .batches = 2,
+                                      .m = 9,
+                                      .n = 70,
+                                      .k = 40,
+                                      .pieces = f % 3 + 1},
                             f, (launch_type)(kind % 3));
 }
 
@@ -342,7 +342,7 @@ static void functions_are_of_whole_sums(void **state)
 static void a_function_needs_no_side(void **state)
 {
     (void)state;
-    product p = {.kind = TILE_BF16, .batches = 1, .m = 5, .n = 7, .k = 3};
+    matmul p = {.kind = TILE_BF16, .batches = 1, .m = 5, .n = 7, .k = 3};
     gemm_task t = task_of(&p);
     run(&p, &t, again);
     t.end.function = TILE_GELU;
@@ -354,7 +354,7 @@ static void a_function_needs_no_side(void **state)
 static void a_nan_survives_the_relu(void **state)
 {
     (void)state;
-    product p = {.kind = TILE_F32, .batches = 1, .m = 2, .n = 2, .k = 1};
+    matmul p = {.kind = TILE_F32, .batches = 1, .m = 2, .n = 2, .k = 1};
     gemm_task t = task_of(&p);
     const float nan_and_one[] = {NAN, 1.0f};
     t.a.data = on_device(nan_and_one, sizeof nan_and_one);
@@ -368,13 +368,13 @@ static void pieces_of_k_are_summed(void **state)
     (void)state;
     for (unsigned way = 0; way < 4; way++)
         for (int64_t pieces = 2; pieces < 5; pieces++)
-            check(&(product){.kind = (tile_kind)way,
-                             .batches = 2,
-                             .m = 66,
-                             .n = 9,
-                             .k = 65,
-                             .y_type = pieces == 3 ? LAUNCH_BF16 : LAUNCH_F32,
-                             .pieces = pieces});
+            check(&(matmul){.kind = (tile_kind)way,
+                            .batches = 2,
+                            .m = 66,
+                            .n = 9,
+                            .k = 65,
+                            .y_type = pieces == 3 ? LAUNCH_BF16 : LAUNCH_F32,
+                            .pieces = pieces});
 }
 
 /* A sum depends on its factors, k and pieces, not on how they lie or on who adds them up. */
@@ -382,7 +382,7 @@ static void layout_and_tiles_do_not_show(void **state)
 {
     (void)state;
     for (unsigned kind = 0; kind < 4; kind++) {
-        product p = {.kind = (tile_kind)kind, .batches = 1, .m = 70, .n = 136, .k = 104};
+        matmul p = {.kind = (tile_kind)kind, .batches = 1, .m = 70, .n = 136, .k = 104};
         gemm_task t = task_of(&p);
         run(&p, &t, got);
         for (unsigned way = 1; way < 8; way++) {

@@ -1,6 +1,6 @@
 /*
  * Scores over many words: where their rows would begin at uneven places the GPU has them apart,
- * from the product that makes them to those that their gradient goes into, and what comes of it is
+ * from the matmul that makes them to those that their gradient goes into, and what comes of it is
  * the CPU's; where somebody else reads them they lie as ever.
  */
 #include "cuda_emu/kernel_test.h"
@@ -52,7 +52,7 @@ static graph_val factor(graph *g, const scene *s, graph_val v)
     return rounds ? add(g, OP_TO_HALF, &v, 1, &(cast_attr){.to = half}) : v;
 }
 
-static graph_val product(graph *g, graph_val a, graph_val b, bool trans_a, bool trans_b)
+static graph_val matmul(graph *g, graph_val a, graph_val b, bool trans_a, bool trans_b)
 {
     return add(g, OP_GEMM, (graph_val[]){a, b}, 2,
                &(gemm_attr){GEMM_UNSCALED, .trans_a = trans_a, .trans_b = trans_b});
@@ -70,7 +70,7 @@ static graph_val reshaped(graph *g, graph_val v, graph_shape to)
     return add(g, OP_RESHAPE, &v, 1, &(shape_attr){.shape = to});
 }
 
-/* The head of a model of language, and its gradients; *ret_scores and *ret_gradients as products
+/* The head of a model of language, and its gradients; *ret_scores and *ret_gradients as matmuls
  * know them. */
 static graph *graph_of(const scene *s, graph_val *ret_scores, graph_val *ret_gradients)
 {
@@ -83,7 +83,7 @@ static graph *graph_of(const scene *s, graph_val *ret_scores, graph_val *ret_gra
     graph_val w = factor(g, s, input(g, "w", DT_F32, (graph_shape){2, {s->words, DEPTH}}));
     graph_val label = input(g, "label", DT_I64, (graph_shape){1, {ROWS}});
     graph_val weight = input(g, "weight", DT_F32, (graph_shape){.rank = 0});
-    graph_val scores = *ret_scores = product(g, x, w, false, true);
+    graph_val scores = *ret_scores = matmul(g, x, w, false, true);
     scores = reshaped(g, scores, (graph_shape){3, {2, ROWS / 2, s->words}});
     scores = reshaped(g, scores, (graph_shape){2, {ROWS, s->words}});
     must(graph_add(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, NULL, (graph_val[]){scores, label}, 2, &mean,
@@ -95,8 +95,8 @@ static graph *graph_of(const scene *s, graph_val *ret_scores, graph_val *ret_gra
             (graph_val[]){scores, weight, label, of_loss[1], of_loss[2]}, 5, &mean);
     graph_val half = factor(g, s, gradients);
     keep(g, of_loss[0], "loss");
-    keep(g, product(g, half, x, true, false), "dw");
-    keep(g, product(g, half, w, false, false), "dx");
+    keep(g, matmul(g, half, x, true, false), "dw");
+    keep(g, matmul(g, half, w, false, false), "dx");
     if (s->reader == KEPT)
         keep(g, *ret_scores, "scores");
     if (s->reader == SUMMED)
@@ -195,7 +195,7 @@ static void test_rows_of_scores_begin_at_even_places(void **state)
     }
 }
 
-static void test_by_our_own_products(void **state)
+static void test_by_our_own_matmuls(void **state)
 {
     (void)state;
     fakes_hide(true);
@@ -227,7 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(test_rows_of_scores_begin_at_even_places),
-        KERNEL_TEST(test_by_our_own_products),
+        KERNEL_TEST(test_by_our_own_matmuls),
         KERNEL_TEST(test_rows_that_are_even_stay),
         KERNEL_TEST(test_rows_that_others_read_stay),
     };

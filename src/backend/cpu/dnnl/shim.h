@@ -140,15 +140,15 @@ typedef struct shim_matrix {
 MUST_USE status shim_gemm(int64_t m, int64_t n, int64_t k, float alpha, shim_matrix a,
                           shim_matrix b, float beta, float *c, int64_t c_stride, error *err);
 
-/* One such product with alpha 1 and beta 0, both factors float32 and c dense, as a primitive: SHIM_SRC
- * is a, SHIM_WEIGHTS b, SHIM_DST c. Addresses in a and b are not read. */
+/* One such matmul with alpha 1 and beta 0, both factors float32 and c dense, as a primitive:
+ * SHIM_SRC is a, SHIM_WEIGHTS b, SHIM_DST c. Addresses in a and b are not read. */
 MUST_USE status shim_matmul(shim *s, int64_t m, int64_t n, int64_t k, shim_matrix a, shim_matrix b,
                             shim_primitive **ret, error *err);
 
 /* Whether that takes less time than shim_gemm, by measurement (BENCHMARKS.md). */
 bool shim_gains_by_matmul(int64_t m, int64_t n, int64_t k, shim_matrix a);
 
-/* Whether products of bfloat16 are faster than those of float32 on this processor. */
+/* Whether matmuls of bfloat16 are faster than those of float32 on this processor. */
 bool shim_gains_by_bf16(void);
 
 #endif

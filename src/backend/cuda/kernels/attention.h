@@ -1,7 +1,7 @@
 /*
  * What a launch of attention is told. The meaning is that of the CPU's kernels
  * (backend/cpu/attention.h): scores are scale q k^T, then come the mask and the softmax over the
- * keys, then dropout of the probabilities, then the product with the values. A query that may look
+ * keys, then dropout of the probabilities, then the matmul with the values. A query that may look
  * at no key gives zeros and a log-sum-exp of +infinity.
  *
  * Pointers are device memory; strides count elements. Nothing is allocated: what a kernel needs
@@ -18,11 +18,11 @@ typedef struct launch_lie {
 } launch_lie;
 
 /* Who multiplies matrices. */
-typedef enum launch_products {
-    PRODUCTS_FFMA, /* in float32, on every chip */
-    PRODUCTS_MMA,  /* tensor cores, from sm_80 on, of float16 on any chip; float32 operands are
-                    * rounded to TF32. What is too wide for them is multiplied in float32 */
-} launch_products;
+typedef enum launch_matmuls {
+    MATMULS_FFMA, /* in float32, on every chip */
+    MATMULS_MMA,  /* tensor cores, from sm_80 on, of float16 on any chip; float32 operands are
+                   * rounded to TF32. What is too wide for them is multiplied in float32 */
+} launch_matmuls;
 
 typedef struct launch_attention {
     int64_t batch, q_heads, kv_heads; /* neighbouring q_heads / kv_heads share one of keys */
@@ -32,7 +32,7 @@ typedef struct launch_attention {
     int64_t past;
     launch_type operands; /* of q, k, v */
     launch_type results;  /* of y and of the operands' gradients: float or as the operands */
-    launch_products products;
+    launch_matmuls matmuls;
     size_t shared_limit;   /* bytes of shared memory a block may ask for */
     const void *q, *k, *v; /* the first number of the first batch and head */
     launch_lie q_lie, k_lie, v_lie, y_lie;

@@ -1,5 +1,5 @@
 /*
- * Attention's products in float32 with what every chip has: 256 threads, each with a fourth of the
+ * Attention's matmuls in float32 with what every chip has: 256 threads, each with a fourth of the
  * rows and columns of a tile of 64 x 64. Operands of any size go through shared memory piece by
  * piece.
  *

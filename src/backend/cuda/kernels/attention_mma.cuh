@@ -1,10 +1,10 @@
 /*
- * Attention's products on tensor cores, from sm_80 on, of f16 on any chip: an engine like ffma_engine
- * (attention_ffma.cuh). Four warps, each with 16 rows of the tile of 64. Operands lie in shared
- * memory as they are, up to DEPTH numbers wide; probabilities stay in registers, where the
- * accumulators of one product are the fragments of the next. Halves are multiplied 16 deep, floats,
- * rounded to TF32, 8 deep. Loops that fetch are rolled up: beside what a thread adds up to, their
- * addresses find no registers.
+ * Attention's matmuls on tensor cores, from sm_80 on, of f16 on any chip: an engine like
+ * ffma_engine (attention_ffma.cuh). Four warps, each with 16 rows of the tile of 64. Operands lie
+ * in shared memory as they are, up to DEPTH numbers wide; probabilities stay in registers, where
+ * the accumulators of one matmul are the fragments of the next. Halves are multiplied 16 deep,
+ * floats, rounded to TF32, 8 deep. Loops that fetch are rolled up: beside what a thread adds up to,
+ * their addresses find no registers.
  */
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_ATTENTION_MMA_CUH
 #define TEQUIO_BACKEND_CUDA_KERNELS_ATTENTION_MMA_CUH
@@ -15,7 +15,7 @@ template <typename T> constexpr launch_type MMA_OPERANDS = LAUNCH_F32;
 template <> constexpr launch_type MMA_OPERANDS<bf16> = LAUNCH_BF16;
 template <> constexpr launch_type MMA_OPERANDS<f16> = LAUNCH_F16;
 
-/* A word of a fragment as the product wants it. */
+/* A word of a fragment as the matmul wants it. */
 template <typename T> __device__ __forceinline__ uint32_t mma_factor(uint32_t word)
 {
     return word;
@@ -55,7 +55,7 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
         NARROWER = DEPTH > 64 ? DEPTH / 4 * 3 : DEPTH, /* columns that are multiplied alone too */
         LANES = 4,
         VECTOR = 16 / (int)sizeof(T), /* numbers in 16 bytes */
-        STEP = 2 * VECTOR,            /* numbers in a product's depth */
+        STEP = 2 * VECTOR,            /* numbers in a matmul's depth */
         PITCH = DEPTH + VECTOR,       /* 8 rows hit different banks */
         TILE = ROWS * PITCH,          /* numbers of one that stays */
         PASSING_TILE = COLUMNS * PITCH
@@ -71,7 +71,7 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
 
     static bool takes(const launch_attention &t, int stay)
     {
-        return t.products == PRODUCTS_MMA && t.operands == MMA_OPERANDS<T> && t.head <= WIDTH &&
+        return t.matmuls == MATMULS_MMA && t.operands == MMA_OPERANDS<T> && t.head <= WIDTH &&
                t.v_head <= WIDTH && shared(stay) <= t.shared_limit;
     }
 
@@ -269,7 +269,7 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
             a[i] = pack_half2<H>(p[i % 2][j], p[i % 2][j + 1]);
         }
     }
-    /* Of 8 columns of floats: column 2 t counts as the product's t, column 2 t + 1 as its t + 4. */
+    /* Of 8 columns of floats: column 2 t counts as the matmul's t, column 2 t + 1 as its t + 4. */
     static __device__ __forceinline__ void take_accumulators(float *, uint32_t a[4],
                                                              const float p[HELD][SPREAD], int k)
     {

@@ -1,4 +1,4 @@
-/* Convolutions on our own kernels, as products of tiles; sums and limits are tile.h's. */
+/* Convolutions on our own kernels, as matmuls of tiles; sums and limits are tile.h's. */
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_CONV_H
 #define TEQUIO_BACKEND_CUDA_KERNELS_CONV_H
 

@@ -123,7 +123,7 @@ __device__ __forceinline__ float to_float(f16 x)
     asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
     return y;
 }
-/* A factor of a TF32 product: rounded to 10 bits of fraction, ties away from zero. sm_80. */
+/* A factor of a TF32 matmul: rounded to 10 bits of fraction, ties away from zero. sm_80. */
 __device__ __forceinline__ uint32_t tf32_of(float x)
 {
     uint32_t y = 0;
@@ -160,16 +160,15 @@ __device__ __forceinline__ float tanh_fast(float x)
 }
 
 /*
- * Products of a warp, d += a b, each lane with its fragments as PTX lays them. With g = lane / 4
+ * Matmuls of a warp, d += a b, each lane with its fragments as PTX lays them. With g = lane / 4
  * and t = lane % 4, d[i] is row g + 8 (i / 2), column 2 t + i % 2 of [16, 8].
  *
  * mma_16816      a [16, 16] of halves: a[i] holds columns 2 t + 8 (i / 2) and the next, of row
  *                g + 8 (i % 2); b [16, 8]: b[i] holds rows 2 t + 8 i and the next, of column g.
  *                Of bf16 from sm_80 on; of f16 before that two mma_1688_f16, one after the other
- * mma_1688_f16   a [16, 8]: a[i] columns 2 t and the next of row g + 8 i; b [8, 8]: rows 2 t and the
- *                next of column g
- * mma_1688_tf32  a [16, 8] of tf32: a[i] column t + 4 (i / 2) of row g + 8 (i % 2); b [8, 8]: b[i]
- *                row t + 4 i of column g. sm_80
+ * mma_1688_f16   a [16, 8]: a[i] columns 2 t and the next of row g + 8 i; b [8, 8]: rows 2 t and
+ * the next of column g mma_1688_tf32  a [16, 8] of tf32: a[i] column t + 4 (i / 2) of row g + 8 (i
+ * % 2); b [8, 8]: b[i] row t + 4 i of column g. sm_80
  */
 template <typename T>
 __device__ __forceinline__ void mma_16816(float d[4], const uint32_t a[4], const uint32_t b[2]);

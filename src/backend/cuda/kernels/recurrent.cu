@@ -1,4 +1,4 @@
-/* LSTM, GRU and RNN between their products: a thread an element of the state, the CPU's formulas.
+/* LSTM, GRU and RNN between their matmuls: a thread an element of the state, the CPU's formulas.
  */
 #include "backend/cuda/kernels/device.cuh"
 #include "backend/cuda/kernels/recurrent.h"

@@ -1,5 +1,5 @@
 /*
- * What launches of LSTM, GRU and RNN are told: one direction of one layer. Products are the
+ * What launches of LSTM, GRU and RNN are told: one direction of one layer. Matmuls are the
  * caller's (plan/recurrent.c); here is what a cell does between them, and what is gathered from all
  * steps. Rows of [steps,batch,...] are numbered t * batch + b.
  */
@@ -26,7 +26,7 @@ typedef struct launch_recurrent {
     /* backward */
     const float *dy;  /* as y; NULL: zero */
     float *dh, *dc;   /* [batch,hidden]: of the state after the step; dc then before it */
-    float *dh_direct; /* [batch,hidden]: what reaches the state before the step past the products */
+    float *dh_direct; /* [batch,hidden]: what reaches the state before the step past the matmuls */
     float *dgate;     /* as gate, before the activations */
     float *dinner;    /* as inner; GRU */
     float *h_before;  /* as inner; zero where nothing counts */
@@ -39,7 +39,7 @@ extern "C" {
 
 /* recurrent.cu */
 
-/* What the products with x are added to: ret [gates,hidden], of both halves of bias
+/* What the matmuls with x are added to: ret [gates,hidden], of both halves of bias
  * [2,gates,hidden] but where GRU's reset multiplies the second. */
 void launch_recurrent_bias(cuda_stream stream, const launch_recurrent *r, float *ret,
                            const float *bias);

@@ -298,7 +298,7 @@ __device__ __forceinline__ void tile_give(const tile_sums<KIND, SIDE> &sums, uin
 }
 
 template <tile_kind KIND, int SIDE, class A, class B, class Y>
-static KERNEL(2 * SIDE, tile_product, A a, B b, Y y, tile_deal deal)
+static KERNEL(2 * SIDE, tile_matmul, A a, B b, Y y, tile_deal deal)
 {
     constexpr int K = tile_word<KIND>::K;
     SHARED(uint32_t, squares, [2][2][SIDE * TILE_PITCH]);
@@ -383,7 +383,7 @@ static void tile_launch_side(cuda_stream stream, const tile_cut &cut, const A &a
 {
     tile_deal deal = tile_deal_of(cut, SIDE, tile_word<KIND>::K, batches, a.rows, b.rows, k);
     dim3 grid((unsigned)(batches * deal.pieces * deal.row_tiles * deal.column_tiles));
-    LAUNCH((tile_product<KIND, SIDE, A, B, Y>), grid, dim3(2 * SIDE), 0, stream, a, b, y, deal);
+    LAUNCH((tile_matmul<KIND, SIDE, A, B, Y>), grid, dim3(2 * SIDE), 0, stream, a, b, y, deal);
     if (deal.pieces > 1)
         tile_launch_add(stream, y, deal);
 }

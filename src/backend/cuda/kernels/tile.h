@@ -1,9 +1,9 @@
 /*
- * Products on our own kernels: what tile.cu (matrices) is asked for; conv.h is about convolutions.
+ * Matmuls on our own kernels: what tile.cu (matrices) is asked for; conv.h is about convolutions.
  * Plain data, filled by a planner once and read at every launch; C and C++.
  *
  * A sum runs over ascending k, in float32. On one model of chip its bits depend on the factors, the
- * kind of product, k and `pieces` alone, not on alignment, tiles or the other sizes; and, of a
+ * kind of matmul, k and `pieces` alone, not on alignment, tiles or the other sizes; and, of a
  * convolution, on the order of its taps: channels within positions where images lie so, otherwise
  * positions within channels.
  *
@@ -28,7 +28,7 @@ typedef enum tile_kind {
 } tile_kind;
 
 /* What becomes of a sum last, in the words of backend/unary_math.def. A gradient is that of a
- * function whose result's gradient the product is. Of matrices alone: convolutions end as they are.
+ * function whose result's gradient the matmul is. Of matrices alone: convolutions end as they are.
  */
 typedef enum tile_function {
     TILE_AS_IT_IS,

@@ -9,7 +9,7 @@
 #include "backend/cuda/kernels/launch.h"    /* cuda_stream */
 
 typedef struct cublasLtContext *lt_handle;
-typedef struct lt_desc_opaque *lt_desc;             /* cublasLtMatmulDesc_t: a product */
+typedef struct lt_desc_opaque *lt_desc;             /* cublasLtMatmulDesc_t: a matmul */
 typedef struct lt_layout_opaque *lt_layout;         /* cublasLtMatrixLayout_t: one of its matrices */
 typedef struct lt_preference_opaque *lt_preference; /* cublasLtMatmulPreference_t */
 typedef struct lt_algo {                            /* cublasLtMatmulAlgo_t; may be copied */

@@ -4,8 +4,8 @@
  * since the engines know them by their form:
  *
  *   forward, not causal    one operation; where that is refused, as causal
- *   forward                scores, mask, softmax with its log-sum-exp, product with the values
- *   backward               the scores once more; the queries' gradient is a product like the others
+ *   forward                scores, mask, softmax with its log-sum-exp, matmul with the values
+ *   backward               the scores once more; the queries' gradient is a matmul like the others
  *                          and is not added up in memory: on Hopper that form is the deterministic
  *                          one, with the scores' gradient in its workspace, which may take 1 GiB
  *

@@ -16,8 +16,8 @@ enum {
     ARCH_PAST_GELU = 120,
 };
 
-struct lt_product {
-    lt_product *next;
+struct lt_matmul {
+    lt_matmul *next;
     lt_handle handle;
     lt_desc desc;
     lt_layout left, right, y; /* as the library sees them: b, a, and y, which is as c */
@@ -38,7 +38,7 @@ static status check(unsigned result, const char *what, error *err)
 
 #define TRY_LT(call, what) TRY(check((call), (what), err))
 
-/* --- what a product is to the library --- */
+/* --- what a matmul is to the library --- */
 
 static unsigned type_of(tile_kind kind)
 {
@@ -64,7 +64,7 @@ static bool is_like_y(const gemm_task *t)
            (t->batches == 1 || e->c_batch == t->y_batch);
 }
 
-/* On other chips it costs more than our kernel behind the product: karpathy/llm.c#591 tells so of
+/* On other chips it costs more than our kernel behind the matmul: karpathy/llm.c#591 tells so of
  * sm_89, sgl-project/sglang#34350 of sm_120, and sgl-project/sglang#28168 that it pays on sm_100.
  */
 static bool has_gelu(const backend *b)
@@ -103,7 +103,7 @@ static const char *why_unasked(const backend *b, const gemm_task *t, size_t alig
     if (!takes_sum(t))
         return "cuBLASLt adds only what is a row or lies as the result does";
     if (!takes_function(b, t))
-        return "cuBLASLt is not asked for this function behind a product";
+        return "cuBLASLt is not asked for this function behind a matmul";
     if ((has_bias(t) || t->end.side) && align % SIDE_ALIGN)
         return "cuBLASLt adds only what begins at a multiple of 16 bytes";
     return NULL;
@@ -137,7 +137,7 @@ static status set_layout(lt_layout *ret, unsigned type, const matrix *m, int64_t
     return OK;
 }
 
-static unsigned epilogue_of(const lt_product *p, const gemm_task *t)
+static unsigned epilogue_of(const lt_matmul *p, const gemm_task *t)
 {
     if (t->end.function == TILE_GELU_BY_TANH_BWD)
         return LT_EPILOGUE_DGELU;
@@ -148,7 +148,7 @@ static unsigned epilogue_of(const lt_product *p, const gemm_task *t)
     return p->has_bias ? LT_EPILOGUE_BIAS : LT_EPILOGUE_NONE;
 }
 
-static status set_pointer(const lt_product *p, unsigned attribute, const void *x, const char *what,
+static status set_pointer(const lt_matmul *p, unsigned attribute, const void *x, const char *what,
                           error *err)
 {
     TRY_LT(api.cublasLtMatmulDescSetAttribute(p->desc, attribute, &x, sizeof x), what);
@@ -156,7 +156,7 @@ static status set_pointer(const lt_product *p, unsigned attribute, const void *x
 }
 
 /* What stands beside lies as y does. Heuristics read from the addresses how they are aligned. */
-static status set_side(const lt_product *p, const gemm_task *t, size_t align, error *err)
+static status set_side(const lt_matmul *p, const gemm_task *t, size_t align, error *err)
 {
     const void *somewhere = (const void *)align;
     if (p->has_bias)
@@ -173,11 +173,11 @@ static status set_side(const lt_product *p, const gemm_task *t, size_t align, er
     return OK;
 }
 
-static status set_desc(lt_product *p, const gemm_task *t, unsigned left, unsigned right, error *err)
+static status set_desc(lt_matmul *p, const gemm_task *t, unsigned left, unsigned right, error *err)
 {
     unsigned epilogue = epilogue_of(p, t);
     unsigned compute = t->kind == TILE_TF32 ? LT_COMPUTE_TF32 : LT_COMPUTE_F32;
-    TRY_LT(api.cublasLtMatmulDescCreate(&p->desc, compute, LT_F32), "a product");
+    TRY_LT(api.cublasLtMatmulDescCreate(&p->desc, compute, LT_F32), "a matmul");
     TRY_LT(api.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_TRANSA, &left, sizeof left),
            "its left factor");
     TRY_LT(api.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_TRANSB, &right, sizeof right),
@@ -188,7 +188,7 @@ static status set_desc(lt_product *p, const gemm_task *t, unsigned left, unsigne
     return OK;
 }
 
-static status describe(lt_product *p, const gemm_task *t, size_t align, error *err)
+static status describe(lt_matmul *p, const gemm_task *t, size_t align, error *err)
 {
     matrix left = matrix_of(&t->b, t->k, t->n), right = matrix_of(&t->a, t->m, t->k);
     matrix y = {t->n, t->m, t->y_row, t->y_batch, LT_PLAIN};
@@ -242,7 +242,7 @@ static status is_usable(const lt_found *f, int64_t k, bool *ret, error *err)
     return OK;
 }
 
-/* What it says of a product that it does not take; NULL: it says something else. */
+/* What it says of a matmul that it does not take; NULL: it says something else. */
 static const char *refusal(unsigned result)
 {
     switch (result) {
@@ -258,7 +258,7 @@ static const char *refusal(unsigned result)
 }
 
 /* *ret_why: NULL if there is one. */
-static status choose(lt_product *p, int64_t k, lt_preference pref, const char **ret_why, error *err)
+static status choose(lt_matmul *p, int64_t k, lt_preference pref, const char **ret_why, error *err)
 {
     lt_found found[WANTED];
     int n = 0;
@@ -278,7 +278,7 @@ static status choose(lt_product *p, int64_t k, lt_preference pref, const char **
     return OK;
 }
 
-static status find_among(lt_product *p, int64_t k, unsigned reductions, size_t align,
+static status find_among(lt_matmul *p, int64_t k, unsigned reductions, size_t align,
                          const char **ret_why, error *err)
 {
     lt_preference pref = NULL;
@@ -290,7 +290,7 @@ static status find_among(lt_product *p, int64_t k, unsigned reductions, size_t a
     return st;
 }
 
-static status find_algorithm(lt_product *p, int64_t k, size_t align, const char **ret_why,
+static status find_algorithm(lt_matmul *p, int64_t k, size_t align, const char **ret_why,
                              error *err)
 {
     if (k % (2 * PIECE_K) == 0) {
@@ -303,7 +303,7 @@ static status find_algorithm(lt_product *p, int64_t k, size_t align, const char 
 
 /* --- plans and runs --- */
 
-static void destroy(lt_product **p)
+static void destroy(lt_matmul **p)
 {
     lt_layout layouts[] = {(*p)->left, (*p)->right, (*p)->y};
     for (size_t i = 0; i < COUNT_OF(layouts); i++)
@@ -315,10 +315,10 @@ static void destroy(lt_product **p)
     *p = NULL;
 }
 
-void lt_products_destroy(backend_program *p)
+void lt_matmuls_destroy(backend_program *p)
 {
     while (p->lt) {
-        lt_product *next = p->lt->next;
+        lt_matmul *next = p->lt->next;
         destroy(&p->lt);
         p->lt = next;
     }
@@ -339,7 +339,7 @@ void lt_close(backend *b)
 }
 
 /* The caller's; else as lt_plan. */
-static status make(backend *b, const gemm_task *t, size_t align, lt_product **ret,
+static status make(backend *b, const gemm_task *t, size_t align, lt_matmul **ret,
                    const char **ret_why, error *err)
 {
     *ret = NULL;
@@ -347,7 +347,7 @@ static status make(backend *b, const gemm_task *t, size_t align, lt_product **re
     if (*ret_why)
         return OK;
     TRY(open_handle(b, err));
-    lt_product *made = xcalloc(1, sizeof *made);
+    lt_matmul *made = xcalloc(1, sizeof *made);
     made->handle = b->lt;
     status st = describe(made, t, align, err);
     if (st == OK)
@@ -363,7 +363,7 @@ bool lt_has(backend_program *p, const gemm_task *t, size_t align)
 {
     error unread = ERROR_INIT;
     const char *why;
-    lt_product *made;
+    lt_matmul *made;
     status st = make(p->backend, t, align, &made, &why, &unread);
     error_clear(&unread);
     if (st != OK || !made)
@@ -372,10 +372,10 @@ bool lt_has(backend_program *p, const gemm_task *t, size_t align)
     return true;
 }
 
-status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_product **ret,
+status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_matmul **ret,
                const char **ret_why, error *err)
 {
-    lt_product *made;
+    lt_matmul *made;
     TRY(make(p->backend, t, align, &made, ret_why, err));
     if (made) {
         made->next = p->lt;
@@ -386,18 +386,18 @@ status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_product 
 }
 
 /* The library takes a bias of y's type. */
-static bool rounds_bias(const lt_product *p)
+static bool rounds_bias(const lt_matmul *p)
 {
     return p->has_bias && p->bias.y != p->bias.a;
 }
 
-size_t lt_scratch_bytes(const lt_product *p)
+size_t lt_scratch_bytes(const lt_matmul *p)
 {
     size_t begin = size_round_up(p->scratch_bytes, PLAN_ALIGN);
     return rounds_bias(p) ? begin + (size_t)p->bias_count * sizeof(uint16_t) : p->scratch_bytes;
 }
 
-status lt_run(const lt_product *p, cuda_stream stream, const product_operands *o, void *scratch,
+status lt_run(const lt_matmul *p, cuda_stream stream, const cuda_matmul_operands *o, void *scratch,
               error *err)
 {
     const void *bias = o->c;
@@ -413,5 +413,5 @@ status lt_run(const lt_product *p, cuda_stream stream, const product_operands *o
     return check(api.cublasLtMatmul(p->handle, p->desc, &p->alpha, o->b, p->left, o->a, p->right,
                                     &p->beta, c, p->y, o->y, p->y, &p->algo, scratch,
                                     p->scratch_bytes, stream),
-                 "a product", err);
+                 "a matmul", err);
 }

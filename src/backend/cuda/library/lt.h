@@ -5,7 +5,7 @@
  * float32, by workspace, and only where the pieces come out even. So the bits depend on the shapes,
  * the library's version and the model of chip.
  *
- * Of functions behind a product it is asked for Gelu by tanh and its gradient where results are
+ * Of functions behind a matmul it is asked for Gelu by tanh and its gradient where results are
  * halves: that is the form it computes (pytorch/pytorch#104061), as exactly as halves show; and on
  * chips where that is one kernel. No NaN survives its Relu, so that is ours, and nobody says how
  * gradients of biases are added up (docs/NUMERICS.md).
@@ -15,23 +15,23 @@
 #ifndef TEQUIO_BACKEND_CUDA_LIBRARY_LT_H
 #define TEQUIO_BACKEND_CUDA_LIBRARY_LT_H
 
-#include "backend/cuda/plan/product.h"
+#include "backend/cuda/plan/matmul.h"
 
-typedef struct lt_product lt_product; /* the program's */
+typedef struct lt_matmul lt_matmul; /* the program's */
 
 /* Whether lt_plan would make one; false too if the library fails, which lt_plan then tells. */
 bool lt_has(backend_program *p, const gemm_task *t, size_t align);
 
-/* *ret is NULL if the library is not there or does not take this product, for the reason *ret_why,
- * a constant. `align` is product_plan's. */
-MUST_USE status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_product **ret,
+/* *ret is NULL if the library is not there or does not take this matmul, for the reason *ret_why,
+ * a constant. `align` is cuda_matmul_plan's. */
+MUST_USE status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_matmul **ret,
                         const char **ret_why, error *err);
-size_t lt_scratch_bytes(const lt_product *p);
-MUST_USE status lt_run(const lt_product *p, cuda_stream stream, const product_operands *o,
+size_t lt_scratch_bytes(const lt_matmul *p);
+MUST_USE status lt_run(const lt_matmul *p, cuda_stream stream, const cuda_matmul_operands *o,
                        void *scratch, error *err);
 
 /* At the end of a program, and of a backend. */
-void lt_products_destroy(backend_program *p);
+void lt_matmuls_destroy(backend_program *p);
 void lt_close(backend *b);
 
 #endif

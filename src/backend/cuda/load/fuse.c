@@ -104,7 +104,7 @@ static bool is_float(const fuser *f, graph_val v)
     return v != GRAPH_NONE && f->p->storage[v].type == DT_F32;
 }
 
-static bool is_product(const fuser *f, int32_t node)
+static bool is_matmul(const fuser *f, int32_t node)
 {
     graph_op op = graph_node_at(f->g, node)->op;
     return op == OP_GEMM || op == OP_MATMUL;
@@ -195,21 +195,21 @@ static int32_t relu_of(const fuser *f, const cuda_group *group, int32_t node)
 
 /* --- joining --- */
 
-static bool product_takes(const fuser *f, const cuda_group *group, int32_t node, int32_t slot)
+static bool matmul_takes(const fuser *f, const cuda_group *group, int32_t node, int32_t slot)
 {
     fused_steps steps = group->behind;
     steps.at[steps.n++] = (fused_step){node, slot};
     bool is_seen = f->n_readers[group->held] > 1 || f->is_grad[group->held];
-    return cuda_product_takes(f->p, group->spine, &steps, is_seen);
+    return cuda_matmul_takes(f->p, group->spine, &steps, is_seen);
 }
 
 static bool takes_as_step(const fuser *f, const cuda_group *group, int32_t node, int32_t slot)
 {
     const fused_steps *steps = group->spine == GRAPH_NONE ? &group->before : &group->behind;
     bool is_beside = group->spine != GRAPH_NONE;
-    bool is_end = is_beside && is_product(f, group->spine);
+    bool is_end = is_beside && is_matmul(f, group->spine);
     return steps->n < CHAIN_STEPS && cuda_chain_takes(f->p, node, slot, is_beside && !is_end) &&
-           (!is_end || product_takes(f, group, node, slot));
+           (!is_end || matmul_takes(f, group, node, slot));
 }
 
 /* Gradients that others made are summed by fours of channels. */

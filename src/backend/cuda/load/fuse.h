@@ -10,14 +10,14 @@
  * batch's mean and variance the shares that go into the moving ones, which backward makes beside
  * that norm's gradient behind      a chain that begins with what a normalisation makes: Add and
  * Relu behind a BatchNormalization, the gradients' Add behind that of a LayerNormalization an end
- * what a product puts its sums through: a bias, Relu, Gelu, or a gradient of those two, where the
- * way it is multiplied has that (product.h) a loss      its gradient, and who judges the same
+ * what a matmul puts its sums through: a bias, Relu, Gelu, or a gradient of those two, where the
+ * way it is multiplied has that (matmul.h) a loss      its gradient, and who judges the same
  * scores: one reading of them for all
  *
  * A group runs at the turn of its last node, so nobody else may read before what it makes: every
  * other reader of its values stands behind that node. Values that only the group reads take no
  * memory, the others are stored as ever; what is computed has the bits of the kernels alone, but
- * that a product's end reads sums that were not rounded to halves before, and that cuBLASLt's Gelu
+ * that a matmul's end reads sums that were not rounded to halves before, and that cuBLASLt's Gelu
  * has its own.
  *
  * Threads: as backend.h says.
@@ -41,7 +41,7 @@ typedef struct fused_steps {
 struct cuda_group {
     int32_t first, last;        /* nodes */
     int32_t n_nodes;            /* views among them too */
-    int32_t spine;              /* the node they are around, a product perhaps; GRAPH_NONE: one chain, `before` */
+    int32_t spine; /* the node they are around, a matmul perhaps; GRAPH_NONE: one chain, `before` */
     int32_t relu_of;            /* the norm of the Relu whose gradient alone is in front; or GRAPH_NONE */
     int32_t gradients, accuracy; /* of a loss: its gradient, who judges its scores; or GRAPH_NONE */
     int32_t shares[2];          /* of a norm's gradient: products of its mean, and of its variance; or GRAPH_NONE */
@@ -85,9 +85,9 @@ bool cuda_chain_step(const backend_program *p, int32_t node, int32_t slot, chain
 /* Whether it can be one as it is stored; `light`: in the kernel of a normalisation. */
 bool cuda_chain_takes(const backend_program *p, int32_t node, int32_t slot, bool light);
 
-/* Whether the product can end with these steps. `is_seen`: others read what the last one reads.
+/* Whether the matmul can end with these steps. `is_seen`: others read what the last one reads.
  * plan/gemm.c */
-bool cuda_product_takes(backend_program *p, int32_t node, const fused_steps *steps, bool is_seen);
+bool cuda_matmul_takes(backend_program *p, int32_t node, const fused_steps *steps, bool is_seen);
 
 /* Values that a chain reads, and writes, at most. */
 enum { CHAIN_READS = 1 + 2 * CHAIN_STEPS, CHAIN_WRITES = 2 * CHAIN_STEPS };

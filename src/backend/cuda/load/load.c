@@ -16,7 +16,7 @@ void cuda_unload(backend_program **p)
     if (!*p)
         return;
     dnn_graphs_destroy(*p);
-    lt_products_destroy(*p);
+    lt_matmuls_destroy(*p);
     cuda_tables_release(*p);
     arena_destroy(&(*p)->arena);
     free(*p);

@@ -55,9 +55,9 @@ static bool takes(const cuda_node *n, int i)
 static bool makes(const cuda_node *n, int i)
 {
     graph_op op = n->node->op;
-    bool is_product = op == OP_GEMM && graph_node_inplace(n->node) == GRAPH_NONE;
+    bool is_matmul = op == OP_GEMM && graph_node_inplace(n->node) == GRAPH_NONE;
     bool is_gradients = op == OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD && takes(n, 0);
-    return i == 0 && !n->out[0].moves && (is_product || is_gradients || is_view(op));
+    return i == 0 && !n->out[0].moves && (is_matmul || is_gradients || is_view(op));
 }
 
 /* Whether its input 0 and its output have rows of one kind. */

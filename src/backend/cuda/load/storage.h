@@ -3,16 +3,16 @@
  *
  * Types. In a graph whose factors are rounded to half precision a float32 temporary is stored as
  * such a half where the row of its maker in graph/ops.def says so, and all its readers
- * know halves: results of products and layer norms always, those of element-wise functions, other
+ * know halves: results of matmuls and layer norms always, those of element-wise functions, other
  * norms, moves and the like where all they are made of is, parameters and constants apart, and what
- * an element-wise function makes for products and sums alone. Parameters and their gradients,
+ * an element-wise function makes for matmuls and sums alone. Parameters and their gradients,
  * inputs, kept values, statistics, losses and reductions are float32. Kernels compute in float32.
  *
  * Orders. A convolution's result is an image with its channels last, and so is what functions of
  * one element, batch norms and pools make of such; whoever else reads it, and whoever keeps it, has
  * it row-major.
  *
- * Rows. What products make and read of scores has rows that begin at multiples of 64 elements,
+ * Rows. What matmuls make and read of scores has rows that begin at multiples of 64 elements,
  * where they are long and begin at uneven places otherwise: a vocabulary of 50257 words, of which
  * tensor cores could not be fed 16 bytes at a time. Nobody reads what lies between.
  *

@@ -7,8 +7,8 @@
 #include "backend/cuda/kernels/attention.h"
 #include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/library/dnn_attention.h"
+#include "backend/cuda/plan/matmul.h"
 #include "backend/cuda/plan/plan.h"
-#include "backend/cuda/plan/product.h"
 #include "common/base/alloc.h"
 #include "graph/attention.h"
 
@@ -98,14 +98,14 @@ static status plan(backend_program *p, cuda_node *n, int first, attention_state 
     BUG_ON(!attention_form_of(a, &q->shape, k ? &k->shape : NULL, v ? &v->shape : NULL, &s->form,
                               why));
     TRY(type_of(q->dtype, &t->operands, err));
-    TRY(product_kind(p, q->dtype, &kind, err));
+    TRY(cuda_matmul_kind(p, q->dtype, &kind, err));
     TRY(check_size(&s->form, err));
     lay_out(s);
     t->scale = attention_scale(a, &s->form);
     t->causal = a->causal;
     t->past = a->past;
     t->results = cuda_launch_type(first ? cuda_in_storage(n, 0).type : cuda_out_storage(n, 0).type);
-    t->products = kind == TILE_F32 ? PRODUCTS_FFMA : PRODUCTS_MMA;
+    t->matmuls = kind == TILE_F32 ? MATMULS_FFMA : MATMULS_MMA;
     t->shared_limit = p->backend->shared_limit;
     s->drop = cuda_dropout(a->ratio, a->seed, a->stream);
     if (mask)

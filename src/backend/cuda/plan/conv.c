@@ -62,12 +62,12 @@ static status run_conv(const cuda_node *n, const cuda_call *c, error *err)
     const void *bias = n->node->n_in > 2 ? c->in[2] : NULL;
     const void *first = factor_at(s, s->first, c, 0), *second = factor_at(s, s->second, c, 1);
     char *rest = (char *)c->scratch + s->rest;
-    if (s->is_product) {
-        product_operands o = {.a = s->a == s->first ? first : second,
-                              .b = s->b == s->first ? first : second,
-                              .c = bias,
-                              .y = c->out[0]};
-        TRY(product_run(&s->product, c->stream, &o, rest, err));
+    if (s->is_matmul) {
+        cuda_matmul_operands o = {.a = s->a == s->first ? first : second,
+                                  .b = s->b == s->first ? first : second,
+                                  .c = bias,
+                                  .y = c->out[0]};
+        TRY(cuda_matmul_run(&s->matmul, c->stream, &o, rest, err));
     } else if (s->dnn) {
         TRY(conv_run_dnn(s, c, first, second, bias, err));
     } else {
@@ -128,7 +128,7 @@ static status describe(conv_state *s, const cuda_node *n, error *err)
     conv_task *t = &s->task;
     s->factor = cuda_in(n, 0)->dtype;
     s->result = s->makes == PART_W ? DT_F32 : cuda_out_storage(n, 0).type;
-    TRY(product_kind(n->program, s->factor, &t->kind, err));
+    TRY(cuda_matmul_kind(n->program, s->factor, &t->kind, err));
     t->batch = w.x.dim[0];
     t->groups = ((const conv_attr *)n->node->attr)->group;
     t->channels = w.x.dim[1];
@@ -221,13 +221,14 @@ static status plan_tiles(conv_state *s, error *err)
     for (conv_part part = PART_X; part < PARTS; part++)
         conv_set_layout(conv_operand_of(t, part), &s->part[part], s->factor);
     conv_operand_of(t, s->makes)->type = s->result;
-    t->cut.pieces = t->direct && s->makes != PART_W ? 1 : product_pieces(blocks_of(s), m.k, PIECE);
+    t->cut.pieces =
+        t->direct && s->makes != PART_W ? 1 : cuda_matmul_pieces(blocks_of(s), m.k, PIECE);
     return check_count(blocks_of(s), "blocks", err);
 }
 
-/* --- as a product --- */
+/* --- as a matmul --- */
 
-static bool is_product(const conv_task *t)
+static bool is_matmul(const conv_task *t)
 {
     for (int i = 0; i < SPATIAL; i++)
         if (t->kernel[i] != 1 || t->stride[i] != 1 || t->pad[i] != 0 || t->in[i] != t->out[i])
@@ -296,7 +297,7 @@ static void multiply_weights(conv_state *s, gemm_task *g)
     g->b = image_of(&s->part[PART_X], true);
 }
 
-static status plan_product(backend_program *p, conv_state *s, error *err)
+static status plan_matmul(backend_program *p, conv_state *s, error *err)
 {
     const conv_task *t = &s->task;
     gemm_task g = {.kind = t->kind, .batches = 1, .y_type = s->result, .end = t->end};
@@ -308,8 +309,8 @@ static status plan_product(backend_program *p, conv_state *s, error *err)
         (s->part[s->makes].last ? multiply_last : multiply_each)(s, &g, s->first);
     g.y_row = g.n;
     g.y_batch = g.m * g.n;
-    s->is_product = true;
-    return product_plan(p, &g, PLAN_ALIGN, &s->product, err);
+    s->is_matmul = true;
+    return cuda_matmul_plan(p, &g, PLAN_ALIGN, &s->matmul, err);
 }
 
 /* --- plans --- */
@@ -326,12 +327,12 @@ static size_t sums_bytes(const conv_state *s)
     conv_matrix m = matrix_of(s);
     const conv_task *b = &s->bias;
     int64_t sums =
-        s->is_product ? 0 : tile_parts(s->task.cut.pieces, s->task.groups, m.rows, m.columns);
+        s->is_matmul ? 0 : tile_parts(s->task.cut.pieces, s->task.groups, m.rows, m.columns);
     int64_t of_bias = tile_parts(b->cut.pieces, 1, b->maps, 1);
     size_t bytes = (size_t)(sums > of_bias ? sums : of_bias) * sizeof(float);
-    size_t library = s->is_product ? s->product.scratch_bytes
-                     : s->dnn      ? dnn_scratch_bytes(s->dnn)
-                                   : 0;
+    size_t library = s->is_matmul ? s->matmul.scratch_bytes
+                     : s->dnn     ? dnn_scratch_bytes(s->dnn)
+                                  : 0;
     return library > bytes ? library : bytes;
 }
 
@@ -360,14 +361,15 @@ static void plan_bias_sums(conv_state *s)
     own.rounded = s->part[PART_Y].rounded;
     own.last = s->part[PART_Y].last;
     conv_set_layout(&s->bias.y, &own, s->factor);
-    s->bias.cut.pieces = product_pieces(s->task.maps, s->task.batch * volume(s->task.out), PIECE);
+    s->bias.cut.pieces =
+        cuda_matmul_pieces(s->task.maps, s->task.batch * volume(s->task.out), PIECE);
 }
 
 static status plan_kernels(backend_program *p, cuda_node *n, conv_state *s, error *err)
 {
-    if (is_product(&s->task)) {
-        TRY(plan_product(p, s, err));
-        cuda_node_by(n, "cuBLASLt", s->product.why);
+    if (is_matmul(&s->task)) {
+        TRY(plan_matmul(p, s, err));
+        cuda_node_by(n, "cuBLASLt", s->matmul.why);
         return OK;
     }
     error why = ERROR_INIT;

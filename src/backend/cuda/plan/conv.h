@@ -6,7 +6,7 @@
 #define TEQUIO_BACKEND_CUDA_PLAN_CONV_H
 
 #include "backend/cuda/library/dnn_conv.h"
-#include "backend/cuda/plan/product.h"
+#include "backend/cuda/plan/matmul.h"
 
 typedef struct conv_lie {
     int64_t outer, channels, positions; /* images, or maps of the weights */
@@ -21,8 +21,8 @@ typedef struct conv_state {
     conv_lie part[PARTS];
     dtype factor, result; /* what is multiplied; how what is made is stored */
     conv_task task;       /* all but addresses */
-    bool is_product;
-    product product;
+    bool is_matmul;
+    cuda_matmul matmul;
     conv_part a, b; /* its factors */
     dnn_graph *dnn; /* NULL: not by cuDNN */
     axes bias_over; /* of a bias that is added behind cuDNN; rank 0: of none */

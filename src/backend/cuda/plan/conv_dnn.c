@@ -34,7 +34,7 @@ static axes axes_of_bias(const conv_lie *made)
     return over;
 }
 
-/* Engines for exact products of float32 add nothing to their sums. */
+/* Engines for exact matmuls of float32 add nothing to their sums. */
 status conv_plan_dnn(backend_program *p, conv_state *s, error *err)
 {
     lay_out(s);

@@ -1,8 +1,8 @@
 /* Gemm and MatMul, and what they end with. Factors and results are floats or halves, sums floats.
  */
 #include "backend/cuda/load/fuse.h"
+#include "backend/cuda/plan/matmul.h"
 #include "backend/cuda/plan/plan.h"
-#include "backend/cuda/plan/product.h"
 #include "common/base/alloc.h"
 #include "graph/matmul.h"
 #include "graph/plan.h"
@@ -107,7 +107,7 @@ static status task_of(const cuda_node *n, gemm_task *ret, matmul_shape *ret_call
     *ret_calls = (matmul_shape){0};
     *ret = n->node->op == OP_GEMM ? gemm_of(n) : matmul_of(n, ret_calls);
     ret->y_type = cuda_out_storage(n, 0).type;
-    TRY(product_kind(n->program, cuda_in(n, 0)->dtype, &ret->kind, err));
+    TRY(cuda_matmul_kind(n->program, cuda_in(n, 0)->dtype, &ret->kind, err));
     if (n->node->op == OP_MATMUL && ((const matmul_attr *)n->node->attr)->exact)
         ret->kind = ret->kind == TILE_TF32 ? TILE_F32 : ret->kind;
     return OK;
@@ -175,7 +175,7 @@ static bool end_with_all(const backend_program *p, const fused_steps *steps, boo
     return true;
 }
 
-bool cuda_product_takes(backend_program *p, int32_t node, const fused_steps *steps, bool is_seen)
+bool cuda_matmul_takes(backend_program *p, int32_t node, const fused_steps *steps, bool is_seen)
 {
     error unread = ERROR_INIT;
     matmul_shape calls;
@@ -184,37 +184,37 @@ bool cuda_product_takes(backend_program *p, int32_t node, const fused_steps *ste
     error_clear(&unread);
     t = alone;
     return st == OK && calls.rank == 0 && end_with_all(p, steps, is_seen, &t) &&
-           product_can_end(p, &alone, &t, PLAN_ALIGN);
+           cuda_matmul_can_end(p, &alone, &t, PLAN_ALIGN);
 }
 
 /* --- plans and runs --- */
 
 /* Operands by their places in the call's in and out; -1: none. */
-typedef struct product_state {
-    product product;
+typedef struct matmul_state {
+    cuda_matmul matmul;
     int y, c, side;
     int64_t calls;
     const size_t *a_begin, *b_begin, *y_begin; /* of each, in bytes */
-} product_state;
+} matmul_state;
 
-static status run_product(const cuda_node *n, const cuda_call *c, error *err)
+static status run_matmul(const cuda_node *n, const cuda_call *c, error *err)
 {
-    const product_state *s = n->state;
-    bool reads_side = tile_is_gradient(s->product.task.end.function);
+    const matmul_state *s = n->state;
+    bool reads_side = tile_is_gradient(s->matmul.task.end.function);
     for (int64_t i = 0; i < s->calls; i++) {
-        product_operands o = {.a = (const char *)c->in[0] + s->a_begin[i],
-                              .b = (const char *)c->in[1] + s->b_begin[i],
-                              .c = s->c < 0 ? NULL : c->in[s->c],
-                              .y = (char *)c->out[s->y] + s->y_begin[i]};
+        cuda_matmul_operands o = {.a = (const char *)c->in[0] + s->a_begin[i],
+                                  .b = (const char *)c->in[1] + s->b_begin[i],
+                                  .c = s->c < 0 ? NULL : c->in[s->c],
+                                  .y = (char *)c->out[s->y] + s->y_begin[i]};
         if (s->side >= 0)
             o.side = reads_side ? (void *)(uintptr_t)c->in[s->side] : c->out[s->side];
-        TRY(product_run(&s->product, c->stream, &o, c->scratch, err));
+        TRY(cuda_matmul_run(&s->matmul, c->stream, &o, c->scratch, err));
     }
     return OK;
 }
 
-/* Of a group with a product as its spine. */
-static void plan_end(const cuda_node *n, const fused_steps *steps, product_state *s, gemm_task *t)
+/* Of a group with a matmul as its spine. */
+static void plan_end(const cuda_node *n, const fused_steps *steps, matmul_state *s, gemm_task *t)
 {
     const backend_program *p = n->program;
     const struct chain_places *at = n->behind->at;
@@ -243,13 +243,13 @@ static const size_t *begins_of(arena *mem, const matmul_shape *s, const int64_t 
     return ret;
 }
 
-status cuda_plan_product(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err)
 {
     gemm_task t;
     matmul_shape calls;
     size_t align = PLAN_ALIGN;
-    product_state *s = arena_alloc(p->arena, sizeof *s);
-    *s = (product_state){.c = cuda_in(n, 2) ? 2 : -1, .side = -1, .calls = 1};
+    matmul_state *s = arena_alloc(p->arena, sizeof *s);
+    *s = (matmul_state){.c = cuda_in(n, 2) ? 2 : -1, .side = -1, .calls = 1};
     TRY(task_of(n, &t, &calls, err));
     for (int32_t j = 0; j < calls.rank; j++)
         s->calls *= calls.dim[j];
@@ -260,10 +260,10 @@ status cuda_plan_product(backend_program *p, cuda_node *n, error *err)
     const cuda_group *group = p->group[n - p->nodes];
     if (group)
         plan_end(n, &group->behind, s, &t);
-    TRY(product_plan(p, &t, align, &s->product, err));
-    cuda_node_by(n, "cuBLASLt", s->product.why);
-    n->body = run_product;
+    TRY(cuda_matmul_plan(p, &t, align, &s->matmul, err));
+    cuda_node_by(n, "cuBLASLt", s->matmul.why);
+    n->body = run_matmul;
     n->state = s;
-    n->scratch_bytes = s->product.scratch_bytes;
+    n->scratch_bytes = s->matmul.scratch_bytes;
     return OK;
 }

@@ -1,18 +1,18 @@
 /*
- * LSTM, GRU and RNN, forward and through time. The products with x are one over all steps; those
+ * LSTM, GRU and RNN, forward and through time. The matmuls with x are one over all steps; those
  * with the state are one or two a step, cells between them. Directions run one after the other with
  * the same scratch memory; the gradient of x is summed over them.
  */
-#include "backend/cuda/device/device.h"
 #include "backend/cuda/kernels/recurrent.h"
+#include "backend/cuda/device/device.h"
+#include "backend/cuda/plan/matmul.h"
 #include "backend/cuda/plan/plan.h"
-#include "backend/cuda/plan/product.h"
 #include "common/base/alloc.h"
 
 enum { SCRATCH_ALIGN = 256 };
 
 /* y = a b, or y += a b, or with c a bias in front. */
-typedef enum product_place {
+typedef enum matmul_place {
     BY_X,       /* gate = bias + x W^T, of all steps */
     BY_STATE,   /* gate += h R^T; GRU's but its candidate */
     BY_INNER,   /* GRU: inner = bias + (h or r h) R_h^T */
@@ -23,15 +23,15 @@ typedef enum product_place {
     TO_W,       /* dW = dgate^T x */
     TO_R,       /* dR = dgate^T h_before */
     TO_R_INNER, /* GRU: dR_h = dinner^T inner_in */
-    PRODUCTS
-} product_place;
+    MATMULS
+} matmul_place;
 
 typedef struct recurrent_state {
     launch_recurrent launch;                 /* without addresses */
     int64_t inputs, directions, wide, plain; /* wide: gates of a row; plain: those of the state */
     bool reverse_only, has_bias;
-    product products[PRODUCTS]; /* forward's or backward's */
-    size_t own_bytes;           /* of scratch, in front of the products' */
+    cuda_matmul matmuls[MATMULS]; /* forward's or backward's */
+    size_t own_bytes;             /* of scratch, in front of the matmuls' */
 } recurrent_state;
 
 /* One direction of one run. */
@@ -41,7 +41,7 @@ typedef struct pass {
     launch_recurrent r;
     const float *x, *w, *weights, *bias; /* weights: R */
     float *gate_bias;
-    void *product_scratch;
+    void *matmul_scratch;
 } pass;
 
 /* --- scratch: pieces one after the other; with base NULL only their sizes are counted --- */
@@ -111,7 +111,7 @@ static tile_matrix turned(int64_t pitch)
     return (tile_matrix){.row = 1, .column = pitch};
 }
 
-/* The product adds to c: [m,n] with rows c_row apart, or a row for all of them. */
+/* The matmul adds to c: [m,n] with rows c_row apart, or a row for all of them. */
 static gemm_task onto(gemm_task t, int64_t c_row)
 {
     t.end.beta = 1.0f;
@@ -127,7 +127,7 @@ static gemm_task onto_bias(const recurrent_state *s, gemm_task t)
     return s->has_bias ? onto(t, 0) : t;
 }
 
-/* What the operands of all products begin at multiples of: `hidden` numbers divide them. */
+/* What the operands of all matmuls begin at multiples of: `hidden` numbers divide them. */
 static size_t align_of(const recurrent_state *s)
 {
     size_t align = SCRATCH_ALIGN;
@@ -136,17 +136,17 @@ static size_t align_of(const recurrent_state *s)
     return align;
 }
 
-/* A product without elements is not run. */
-static status plan_product(backend_program *p, recurrent_state *s, product_place which, gemm_task t,
-                           error *err)
+/* A matmul without elements is not run. */
+static status plan_matmul(backend_program *p, recurrent_state *s, matmul_place which, gemm_task t,
+                          error *err)
 {
-    product *to = &s->products[which];
-    TRY(product_kind(p, DT_F32, &t.kind, err));
+    cuda_matmul *to = &s->matmuls[which];
+    TRY(cuda_matmul_kind(p, DT_F32, &t.kind, err));
     if (t.m == 0 || t.n == 0) {
         to->task = t;
         return OK;
     }
-    return product_plan(p, &t, align_of(s), to, err);
+    return cuda_matmul_plan(p, &t, align_of(s), to, err);
 }
 
 static status plan_forward(backend_program *p, recurrent_state *s, error *err)
@@ -155,14 +155,14 @@ static status plan_forward(backend_program *p, recurrent_state *s, error *err)
     gemm_task x =
         task_of((sizes){rows, s->wide, s->inputs}, rows_of(s->inputs), turned(s->inputs), s->wide);
     gemm_task h = task_of((sizes){batch, s->plain, n}, rows_of(n), turned(n), s->wide);
-    TRY(plan_product(p, s, BY_X, onto_bias(s, x), err));
-    TRY(plan_product(p, s, BY_STATE, onto(h, s->wide), err));
+    TRY(plan_matmul(p, s, BY_X, onto_bias(s, x), err));
+    TRY(plan_matmul(p, s, BY_STATE, onto(h, s->wide), err));
     if (s->launch.cell != CELL_GRU)
         return OK;
     gemm_task inner = task_of((sizes){batch, n, n}, rows_of(n), turned(n), n);
     if (s->launch.linear_before_reset)
         inner = onto_bias(s, inner);
-    return plan_product(p, s, BY_INNER, inner, err);
+    return plan_matmul(p, s, BY_INNER, inner, err);
 }
 
 static status plan_backward(backend_program *p, recurrent_state *s, error *err)
@@ -175,17 +175,17 @@ static status plan_backward(backend_program *p, recurrent_state *s, error *err)
     gemm_task w =
         task_of((sizes){s->wide, s->inputs, rows}, of_gate, rows_of(s->inputs), s->inputs);
     gemm_task r = task_of((sizes){s->plain, n, rows}, of_gate, rows_of(n), n);
-    TRY(plan_product(p, s, TO_STATE, onto(state, n), err));
-    TRY(plan_product(p, s, TO_X, x, err));
-    TRY(plan_product(p, s, TO_X_MORE, onto(x, s->inputs), err));
-    TRY(plan_product(p, s, TO_W, w, err));
-    TRY(plan_product(p, s, TO_R, r, err));
+    TRY(plan_matmul(p, s, TO_STATE, onto(state, n), err));
+    TRY(plan_matmul(p, s, TO_X, x, err));
+    TRY(plan_matmul(p, s, TO_X_MORE, onto(x, s->inputs), err));
+    TRY(plan_matmul(p, s, TO_W, w, err));
+    TRY(plan_matmul(p, s, TO_R, r, err));
     if (s->launch.cell != CELL_GRU)
         return OK;
     gemm_task inner = task_of((sizes){batch, n, n}, rows_of(n), rows_of(n), n);
     gemm_task r_inner = task_of((sizes){n, n, rows}, turned(n), rows_of(n), n);
-    TRY(plan_product(p, s, TO_INNER, inner, err));
-    return plan_product(p, s, TO_R_INNER, r_inner, err);
+    TRY(plan_matmul(p, s, TO_INNER, inner, err));
+    return plan_matmul(p, s, TO_R_INNER, r_inner, err);
 }
 
 static launch_cell cell_of(graph_op op)
@@ -226,7 +226,7 @@ static recurrent_state *describe(backend_program *p, const cuda_node *n)
     return s;
 }
 
-/* Scratch of its own, and behind it the most that a product needs. */
+/* Scratch of its own, and behind it the most that a matmul needs. */
 static void measure(cuda_node *n, recurrent_state *s, bool backward)
 {
     pass p = {.r = s->launch};
@@ -234,8 +234,8 @@ static void measure(cuda_node *n, recurrent_state *s, bool backward)
     size_t most = 0;
     place(s, &p, backward, &count);
     s->own_bytes = count.used;
-    for (int i = 0; i < PRODUCTS; i++)
-        most = s->products[i].scratch_bytes > most ? s->products[i].scratch_bytes : most;
+    for (int i = 0; i < MATMULS; i++)
+        most = s->matmuls[i].scratch_bytes > most ? s->matmuls[i].scratch_bytes : most;
     n->scratch_bytes = s->own_bytes + most;
     n->state = s;
 }
@@ -259,7 +259,7 @@ static pass pass_of(const cuda_node *node, const cuda_call *c, int64_t d, bool b
     p.w = part_of(c->in[RECURRENT_W], d, s->wide * s->inputs);
     p.weights = part_of(c->in[RECURRENT_R], d, s->wide * n);
     p.bias = part_of(c->in[RECURRENT_B], d, 2 * s->wide);
-    p.product_scratch = (char *)c->scratch + s->own_bytes;
+    p.matmul_scratch = (char *)c->scratch + s->own_bytes;
     r->reverse = s->reverse_only || d == 1;
     r->lengths = c->in[RECURRENT_LENGTHS];
     r->h0 = part_of(c->in[RECURRENT_H0], d, states);
@@ -276,14 +276,14 @@ static pass pass_of(const cuda_node *node, const cuda_call *c, int64_t d, bool b
     return p;
 }
 
-static status multiply(const pass *p, product_place which, const float *a, const float *b,
+static status multiply(const pass *p, matmul_place which, const float *a, const float *b,
                        const float *c, float *y, error *err)
 {
-    const product *t = &p->s->products[which];
+    const cuda_matmul *t = &p->s->matmuls[which];
     if (t->task.m == 0 || t->task.n == 0)
         return OK;
-    product_operands o = {.a = a, .b = b, .c = c, .y = y};
-    return product_run(t, p->call->stream, &o, p->product_scratch, err);
+    cuda_matmul_operands o = {.a = a, .b = b, .c = c, .y = y};
+    return cuda_matmul_run(t, p->call->stream, &o, p->matmul_scratch, err);
 }
 
 /* to[n] = from[n], or zeros without it */
@@ -436,9 +436,9 @@ static status run_recurrent_bwd(const cuda_node *n, const cuda_call *c, error *e
 
 static const char *why_not_all(const recurrent_state *s)
 {
-    for (int i = 0; i < PRODUCTS; i++)
-        if (s->products[i].why)
-            return s->products[i].why;
+    for (int i = 0; i < MATMULS; i++)
+        if (s->matmuls[i].why)
+            return s->matmuls[i].why;
     return NULL;
 }
 

@@ -1,4 +1,4 @@
-#include "backend/cuda/plan/product.h"
+#include "backend/cuda/plan/matmul.h"
 
 #include "backend/cuda/library/lt.h"
 #include "graph/precision.h"
@@ -12,7 +12,7 @@ enum {
 
 #define COUNT_LIMIT ((INT64_C(1) << 31) - 1024)
 
-int64_t product_pieces(int64_t blocks, int64_t k, int64_t each)
+int64_t cuda_matmul_pieces(int64_t blocks, int64_t k, int64_t each)
 {
     int64_t pieces = blocks > 0 ? BLOCKS / blocks : 1;
     pieces = pieces < k / each ? pieces : k / each;
@@ -20,12 +20,12 @@ int64_t product_pieces(int64_t blocks, int64_t k, int64_t each)
     return pieces > 1 ? pieces : 1;
 }
 
-status product_kind(const backend_program *p, dtype type, tile_kind *ret, error *err)
+status cuda_matmul_kind(const backend_program *p, dtype type, tile_kind *ret, error *err)
 {
-    bool is_recent = p->backend->arch >= PRODUCT_ARCH_OF_TF32;
+    bool is_recent = p->backend->arch >= MATMUL_ARCH_OF_TF32;
     if (type == DT_BF16 && !is_recent)
         return FAIL(err, E_UNSUPPORTED,
-                    "products of bfloat16 need a GPU of compute capability 8.0, and this one has "
+                    "matmuls of bfloat16 need a GPU of compute capability 8.0, and this one has "
                     "%d.%d; use precision \"f16\" or \"f32\"",
                     p->backend->arch / 10, p->backend->arch % 10);
     *ret = type == DT_BF16                                           ? TILE_BF16
@@ -45,30 +45,31 @@ static status check_sizes(const gemm_task *t, error *err)
     if (t->m >= COUNT_LIMIT || t->n >= COUNT_LIMIT || t->k >= COUNT_LIMIT ||
         tiles_of(t, TILE) >= COUNT_LIMIT)
         return FAIL(err, E_UNSUPPORTED,
-                    "a product of %lld times [%lld,%lld] and [%lld,%lld] is too large",
+                    "a matmul of %lld times [%lld,%lld] and [%lld,%lld] is too large",
                     (long long)t->batches, (long long)t->m, (long long)t->k, (long long)t->k,
                     (long long)t->n);
     return OK;
 }
 
-static void cut_into_tiles(product *p)
+static void cut_into_tiles(cuda_matmul *p)
 {
     gemm_task *t = &p->task;
     t->cut.wide = t->m > TILE && t->n > TILE && tiles_of(t, 2 * TILE) >= BLOCKS / 2;
-    t->cut.pieces = t->cut.wide ? 1 : product_pieces(tiles_of(t, TILE), t->k, PIECE_K);
+    t->cut.pieces = t->cut.wide ? 1 : cuda_matmul_pieces(tiles_of(t, TILE), t->k, PIECE_K);
     p->scratch_bytes = (size_t)tile_parts(t->cut.pieces, t->batches, t->m, t->n) * sizeof(float);
 }
 
-bool product_can_end(backend_program *p, const gemm_task *as_it_is, const gemm_task *otherwise,
-                     size_t align)
+bool cuda_matmul_can_end(backend_program *p, const gemm_task *as_it_is, const gemm_task *otherwise,
+                         size_t align)
 {
     return lt_has(p, otherwise, align) || !lt_has(p, as_it_is, align);
 }
 
-status product_plan(backend_program *p, const gemm_task *t, size_t align, product *ret, error *err)
+status cuda_matmul_plan(backend_program *p, const gemm_task *t, size_t align, cuda_matmul *ret,
+                        error *err)
 {
     TRY(check_sizes(t, err));
-    *ret = (product){.task = *t};
+    *ret = (cuda_matmul){.task = *t};
     TRY(lt_plan(p, t, align, &ret->lt, &ret->why, err));
     if (ret->lt)
         ret->scratch_bytes = lt_scratch_bytes(ret->lt);
@@ -77,8 +78,8 @@ status product_plan(backend_program *p, const gemm_task *t, size_t align, produc
     return OK;
 }
 
-status product_run(const product *p, cuda_stream stream, const product_operands *o, void *scratch,
-                   error *err)
+status cuda_matmul_run(const cuda_matmul *p, cuda_stream stream, const cuda_matmul_operands *o,
+                       void *scratch, error *err)
 {
     if (p->lt)
         return lt_run(p->lt, stream, o, scratch, err);

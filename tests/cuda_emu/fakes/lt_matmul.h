@@ -1,6 +1,6 @@
-/* A product of the cuBLASLt that is played: what lt.c has checked and lt_product.c computes. */
-#ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_LT_PRODUCT_H
-#define TEQUIO_TESTS_CUDA_EMU_FAKES_LT_PRODUCT_H
+/* A matmul of the cuBLASLt that is played: what lt.c has checked and lt_matmul.c computes. */
+#ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_LT_MATMUL_H
+#define TEQUIO_TESTS_CUDA_EMU_FAKES_LT_MATMUL_H
 
 #include "backend/cuda/library/abi.h"
 
@@ -9,7 +9,7 @@
 
 enum { LEFT, RIGHT, BASE, RESULT, OPERANDS }; /* A, B, C, D */
 
-/* A product, all but addresses. Without padding: it is compared as bytes. */
+/* A matmul, all but addresses. Without padding: it is compared as bytes. */
 typedef struct lt_problem {
     uint64_t compute, epilogue, turned[2];
     uint64_t type[OPERANDS], rows[OPERANDS], columns[OPERANDS];

@@ -1,4 +1,4 @@
-#include "cuda/lt_products.h"
+#include "cuda/lt_matmuls.h"
 
 #include "common/base/alloc.h"
 

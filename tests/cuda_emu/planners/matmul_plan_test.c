@@ -1,6 +1,6 @@
 /*
- * Who multiplies, and how: what a product's sizes, its end and the chip alone decide
- * (backend/cuda/plan/product.h), with cuBLASLt as it is played.
+ * Who multiplies, and how: what a matmul's sizes, its end and the chip alone decide
+ * (backend/cuda/plan/matmul.h), with cuBLASLt as it is played.
  */
 #include "cuda_emu/kernel_test.h"
 
@@ -25,10 +25,10 @@ static void expect_why(unsigned refusal, const char *wanted)
 {
     backend b = {.arch = 90};
     backend_program p = {.backend = &b};
-    product made;
+    cuda_matmul made;
     error err = ERROR_INIT;
     fake_lt_refuse(refusal);
-    must(product_plan(&p, &small, 256, &made, &err), &err);
+    must(cuda_matmul_plan(&p, &small, 256, &made, &err), &err);
     fake_lt_refuse(API_SUCCESS);
     assert_null(made.lt);
     assert_string_equal(made.why, wanted);
@@ -43,8 +43,8 @@ static void test_whatever_the_library_refuses_has_its_reason(void **state)
     expect_why(LT_INVALID_VALUE, "cuBLASLt calls it invalid; CUBLASLT_LOG_LEVEL=1 tells why");
 }
 
-/* Elsewhere our kernel behind the product is faster. */
-static void test_gelu_ends_a_product_on_chips_where_that_is_one_kernel(void **state)
+/* Elsewhere our kernel behind the matmul is faster. */
+static void test_gelu_ends_a_matmul_on_chips_where_that_is_one_kernel(void **state)
 {
     (void)state;
     static const struct {
@@ -56,7 +56,7 @@ static void test_gelu_ends_a_product_on_chips_where_that_is_one_kernel(void **st
     for (size_t i = 0; i < COUNT_OF(chips); i++) {
         backend b = {.arch = chips[i].arch};
         backend_program p = {.backend = &b};
-        assert_int_equal(product_can_end(&p, &small, &into_gelu, 256), chips[i].can);
+        assert_int_equal(cuda_matmul_can_end(&p, &small, &into_gelu, 256), chips[i].can);
         lt_close(&b);
     }
 }
@@ -81,9 +81,9 @@ static void test_how_work_is_cut(void **state)
     for (size_t i = 0; i < COUNT_OF(cuts); i++) {
         int64_t m = cuts[i].m, n = cuts[i].n, pieces = cuts[i].pieces;
         gemm_task t = {.batches = cuts[i].batches, .m = m, .n = n, .k = cuts[i].k};
-        product made;
+        cuda_matmul made;
         error err = ERROR_INIT;
-        must(product_plan(&p, &t, 256, &made, &err), &err);
+        must(cuda_matmul_plan(&p, &t, 256, &made, &err), &err);
         assert_int_equal(made.task.cut.wide, cuts[i].wide);
         assert_int_equal(made.task.cut.pieces, pieces);
         assert_int_equal(made.scratch_bytes, pieces > 1 ? 4 * pieces * t.batches * m * n : 0);
@@ -96,23 +96,23 @@ static void test_what_no_kernel_takes_is_refused(void **state)
     (void)state;
     backend old = {.arch = 75};
     backend_program p = {.backend = &old};
-    product made;
+    cuda_matmul made;
     error err = ERROR_INIT;
     tile_kind kind;
-    assert_int_equal(product_kind(&p, DT_BF16, &kind, &err), E_UNSUPPORTED);
-    assert_string_equal(err.text, "products of bfloat16 need a GPU of compute capability 8.0, and "
+    assert_int_equal(cuda_matmul_kind(&p, DT_BF16, &kind, &err), E_UNSUPPORTED);
+    assert_string_equal(err.text, "matmuls of bfloat16 need a GPU of compute capability 8.0, and "
                                   "this one has 7.5; use precision \"f16\" or \"f32\"");
     error_clear(&err);
     gemm_task t = {.batches = 3, .m = 1, .n = INT32_MAX, .k = 2};
-    assert_int_equal(product_plan(&p, &t, 256, &made, &err), E_UNSUPPORTED);
-    assert_string_equal(err.text, "a product of 3 times [1,2] and [2,2147483647] is too large");
+    assert_int_equal(cuda_matmul_plan(&p, &t, 256, &made, &err), E_UNSUPPORTED);
+    assert_string_equal(err.text, "a matmul of 3 times [1,2] and [2,2147483647] is too large");
     error_clear(&err);
 }
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(test_whatever_the_library_refuses_has_its_reason),
-        KERNEL_TEST(test_gelu_ends_a_product_on_chips_where_that_is_one_kernel),
+        KERNEL_TEST(test_gelu_ends_a_matmul_on_chips_where_that_is_one_kernel),
         KERNEL_TEST(test_how_work_is_cut),
         KERNEL_TEST(test_what_no_kernel_takes_is_refused),
     };

@@ -1,4 +1,4 @@
-#include "cuda_emu/fakes/lt_product.h"
+#include "cuda_emu/fakes/lt_matmul.h"
 
 #include "cuda_emu/block.h"
 #include "cuda_emu/watch.h"
@@ -95,8 +95,8 @@ static float *factor(const lt_call *c, int which, int64_t batch)
 }
 
 /* sums [n][m] of the factors from k0 to k1 */
-static void add_products(float *sums, const float *left, const float *right, int64_t m, int64_t n,
-                         int64_t k0, int64_t k1)
+static void add_matmuls(float *sums, const float *left, const float *right, int64_t m, int64_t n,
+                        int64_t k0, int64_t k1)
 {
     memset(sums, 0, (size_t)(m * n) * sizeof *sums);
     for (int64_t j = 0; j < n; j++)
@@ -156,10 +156,10 @@ static void multiply_batch(const lt_call *c, int64_t batch)
         abort();
     int64_t pieces = (int64_t)c->pieces, each = k / pieces;
     float *parts = c->workspace + pieces * batch * m * n;
-    add_products(sums, left, right, m, n, 0, pieces == 1 ? k : 0);
+    add_matmuls(sums, left, right, m, n, 0, pieces == 1 ? k : 0);
     for (int64_t piece = 0; piece < pieces && pieces > 1; piece++) {
         float *part = parts + piece * m * n;
-        add_products(part, left, right, m, n, piece * each, (piece + 1) * each);
+        add_matmuls(part, left, right, m, n, piece * each, (piece + 1) * each);
         for (int64_t i = 0; i < m * n; i++)
             sums[i] += part[i];
     }

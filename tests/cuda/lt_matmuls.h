@@ -1,8 +1,8 @@
-/* Products of examples' models, and odd ones, for tests of what cuBLASLt makes of them. */
-#ifndef TEQUIO_TESTS_CUDA_LT_PRODUCTS_H
-#define TEQUIO_TESTS_CUDA_LT_PRODUCTS_H
+/* Matmuls of examples' models, and odd ones, for tests of what cuBLASLt makes of them. */
+#ifndef TEQUIO_TESTS_CUDA_LT_MATMULS_H
+#define TEQUIO_TESTS_CUDA_LT_MATMULS_H
 
-#include "backend/cuda/plan/product.h"
+#include "backend/cuda/plan/matmul.h"
 
 typedef struct lt_row {
     const char *name;

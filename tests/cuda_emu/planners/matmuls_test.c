@@ -34,7 +34,7 @@ typedef struct row {
         .dim = { 1 }                                                                               \
     }
 
-static const row products[] = {
+static const row matmuls[] = {
     {"[5,7] [7,9] + row", OP_GEMM, NULL, {{2, {5, 7}}, {2, {7, 9}}, {1, {9}}}},
     {"[64,64] [64,64] + row", OP_GEMM, NULL, {{2, {64, 64}}, {2, {64, 64}}, {2, {1, 64}}}},
     {"a' b' + all",
@@ -150,7 +150,7 @@ static const row convolutions[] = {
      {{4, {2, 2, 21, 21}}, {4, {2, 2, 20, 20}}}},
 };
 
-static bool is_product(graph_op op)
+static bool is_matmul(graph_op op)
 {
     return op == OP_GEMM || op == OP_MATMUL;
 }
@@ -184,7 +184,7 @@ static const precision exact = {"float32", PRECISION_F32, DT_F32},
 /* With halves these are of half precision; weights of a convolution are rounded by its kernel. */
 static bool is_half(const row *r, int i)
 {
-    return i == 0 || (i == 1 && (is_product(r->op) || r->op == OP_CONV_BWD_WEIGHTS));
+    return i == 0 || (i == 1 && (is_matmul(r->op) || r->op == OP_CONV_BWD_WEIGHTS));
 }
 
 static graph *graph_of(const row *r, const precision *p)
@@ -252,7 +252,7 @@ static void expect_close(const char *what, const float *got, const float *want, 
                      (double)want[i]);
 }
 
-/* With TF32 only products round: a bias's gradient, output 1, is a sum of what came. */
+/* With TF32 only matmuls round: a bias's gradient, output 1, is a sum of what came. */
 static bool is_rounded(int output, const precision *p)
 {
     return dtype_is_half(p->factors) || output == 0;
@@ -292,7 +292,7 @@ static void check(const row *r, const precision *p)
 /* Our own kernels multiply small groups as float32 also with TF32. */
 static bool has_groups(const row *r)
 {
-    return !is_product(r->op) && r->attr && ((const conv_attr *)r->attr)->group > 1;
+    return !is_matmul(r->op) && r->attr && ((const conv_attr *)r->attr)->group > 1;
 }
 
 /* Each in float32 and in one of the others. */
@@ -306,27 +306,27 @@ static void check_all(const row *rows, size_t n)
 
 static void by_ourselves(void)
 {
-    uint64_t before = fake_lt_products(), graphs = fake_dnn_runs();
-    check_all(products, COUNT_OF(products));
+    uint64_t before = fake_lt_matmuls(), graphs = fake_dnn_runs();
+    check_all(matmuls, COUNT_OF(matmuls));
     check_all(convolutions, COUNT_OF(convolutions));
-    assert_int_equal(fake_lt_products(), before);
+    assert_int_equal(fake_lt_matmuls(), before);
     assert_int_equal(fake_dnn_runs(), graphs);
 }
 
-static void test_products_by_cublas(void **state)
+static void test_matmuls_by_cublas(void **state)
 {
     (void)state;
-    uint64_t before = fake_lt_products();
-    check_all(products, COUNT_OF(products));
-    assert_true(fake_lt_products() > before);
+    uint64_t before = fake_lt_matmuls();
+    check_all(matmuls, COUNT_OF(matmuls));
+    assert_true(fake_lt_matmuls() > before);
 }
 
-static void test_convolutions_by_cublas_where_they_are_products(void **state)
+static void test_convolutions_by_cublas_where_they_are_matmuls(void **state)
 {
     (void)state;
-    uint64_t before = fake_lt_products(), graphs = fake_dnn_runs();
+    uint64_t before = fake_lt_matmuls(), graphs = fake_dnn_runs();
     check_all(convolutions, COUNT_OF(convolutions));
-    assert_true(fake_lt_products() > before);
+    assert_true(fake_lt_matmuls() > before);
     assert_true(fake_dnn_runs() > graphs);
 }
 
@@ -351,11 +351,11 @@ static void test_without_a_library(void **state)
 static void test_where_the_library_has_no_algorithm(void **state)
 {
     (void)state;
-    uint64_t before = fake_lt_products();
+    uint64_t before = fake_lt_matmuls();
     fake_lt_refuse(LT_NOT_SUPPORTED);
-    check_all(products, COUNT_OF(products));
+    check_all(matmuls, COUNT_OF(matmuls));
     fake_lt_refuse(API_SUCCESS);
-    assert_int_equal(fake_lt_products(), before);
+    assert_int_equal(fake_lt_matmuls(), before);
 }
 
 static void test_a_window_too_large_is_refused(void **state)
@@ -390,8 +390,8 @@ static void test_a_library_that_cannot_be_opened_is_told_of(void **state)
 {
     (void)state;
     fake_lt_fail(true);
-    expect_failure(&products[0], "y: cuBLASLt, opening it (TEQUIO_CUDA_LIBRARIES=none does "
-                                 "without): the library was not initialized");
+    expect_failure(&matmuls[0], "y: cuBLASLt, opening it (TEQUIO_CUDA_LIBRARIES=none does "
+                                "without): the library was not initialized");
     fake_lt_fail(false);
     fake_dnn_fail(true);
     expect_failure(&convolutions[0], "y: cuDNN, opening it (TEQUIO_CUDA_LIBRARIES=none does "
@@ -402,8 +402,8 @@ static void test_a_library_that_cannot_be_opened_is_told_of(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(test_products_by_cublas),
-        KERNEL_TEST(test_convolutions_by_cublas_where_they_are_products),
+        KERNEL_TEST(test_matmuls_by_cublas),
+        KERNEL_TEST(test_convolutions_by_cublas_where_they_are_matmuls),
         KERNEL_TEST(test_convolutions_cudnn_has_no_engine_for),
         KERNEL_TEST(test_without_a_library),
         KERNEL_TEST(test_where_the_library_has_no_algorithm),

@@ -1,4 +1,4 @@
-/* Products, convolutions and attention over operands of more elements than 32 bits count. */
+/* Matmuls, convolutions and attention over operands of more elements than 32 bits count. */
 #include "cuda_emu/large/support_large.h"
 
 #include "backend/cuda/kernels/attention.h"
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static void products(void **state)
+static void matmuls(void **state)
 {
     (void)state;
     float *a = vast(0), *b = vast(1), *y = vast(2);
@@ -91,7 +91,7 @@ static void attention(void **state)
                                          .scale = 1,
                                          .operands = (launch_type)type,
                                          .results = (launch_type)type,
-                                         .products = type ? PRODUCTS_MMA : PRODUCTS_FFMA,
+                                         .matmuls = type ? MATMULS_MMA : MATMULS_FFMA,
                                          .shared_limit = 227 << 10,
                                          .q = zeros,
                                          .k = zeros,
@@ -122,7 +122,7 @@ static void attention(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(products),
+        KERNEL_TEST(matmuls),
         KERNEL_TEST(convolutions),
         KERNEL_TEST(attention),
     };

@@ -43,8 +43,8 @@ static const double *matrix_at(const double *x, const graph_shape *shape, const 
                    shape->dim[lead.rank + 1];
 }
 
-/* The product's shape before the axes that vectors brought are dropped. */
-static graph_shape product_shape(const graph_shape *a, const graph_shape *b, const void *attr)
+/* The matmul's shape before the axes that vectors brought are dropped. */
+static graph_shape matmul_shape(const graph_shape *a, const graph_shape *b, const void *attr)
 {
     const matmul_attr *t = attr;
     const graph_shape *longer = a->rank > b->rank ? a : b;
@@ -63,7 +63,7 @@ static void matmul(const ref_tensor *in, const ref_tensor *out, const void *attr
 {
     const matmul_attr *t = attr;
     graph_shape a = as_matrices(&in[0].shape, true), b = as_matrices(&in[1].shape, false);
-    graph_shape y = product_shape(&a, &b, attr);
+    graph_shape y = matmul_shape(&a, &b, attr);
     int64_t m = y.dim[y.rank - 2], n = y.dim[y.rank - 1];
     int64_t depth = a.dim[a.rank - (t->trans_a ? 2 : 1)];
     int64_t at[GRAPH_RANK];
@@ -80,8 +80,8 @@ static void matmul(const ref_tensor *in, const ref_tensor *out, const void *attr
     }
 }
 
-void ref_product(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
-                 const void *attr)
+void ref_matmul(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
+                const void *attr)
 {
     if (op == OP_GEMM)
         gemm(in, n_in, out, attr);
@@ -91,7 +91,7 @@ void ref_product(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tens
 
 /* --- cases --- */
 
-static const op_case product_rows[] = {
+static const op_case matmul_rows[] = {
     CASE(GEMM, "plain", 2, IN(X(4, 5), X(5, 6))),
     CASE(GEMM, "bias row", 3, IN(X(4, 5), X(5, 6), X(6))),
     CASE(GEMM, "a linear layer", 3, IN(X(8, 129), X(33, 129), X(33)),
@@ -105,7 +105,7 @@ static const op_case product_rows[] = {
     CASE(GEMM, "blocks", 3, IN(X(130, 300), X(300, 70), X(70))),
     CASE(GEMM, "tall, a transposed", 2, IN(X(257, 1025), X(257, 19)),
          GEMM_(GEMM_UNSCALED, .trans_a = true)),
-    CASE(GEMM, "no product", 3, IN(X(4, 5), X(5, 6), X(6)), GEMM_(.alpha = 0, .beta = 2)),
+    CASE(GEMM, "no matmul", 3, IN(X(4, 5), X(5, 6), X(6)), GEMM_(.alpha = 0, .beta = 2)),
     CASE(GEMM, "no bias", 3, IN(X(4, 5), X(5, 6), X(6)), GEMM_(.alpha = 0.5f, .beta = 0)),
     CASE(GEMM, "full bias", 3, IN(X(65, 17), X(17, 3), X(65, 3)), GEMM_(.alpha = 2, .beta = 1)),
     CASE(MATMUL, "matrices", 2, IN(X(3, 17), X(17, 5))),
@@ -120,4 +120,4 @@ static const op_case product_rows[] = {
     CASE(MATMUL, "matrices and vector", 2, IN(X(2, 3, 4), X(4))),
     CASE(MATMUL, "rank 5", 2, IN(X(2, 1, 2, 3, 4), X(2, 3, 1, 4, 2))),
 };
-CASES(product);
+CASES(matmul);

@@ -58,7 +58,7 @@ static inline taps passes_taps_of(arena *a, const graph_node *n, int32_t axis)
         return taps_of_resize(a, n->attr, axis);
     taps forward =
         n->op == OP_PAD_BWD ? taps_of_pad(a, n->attr, axis) : taps_of_resize(a, n->attr, axis);
-    return taps_turned(a, &forward);
+    return taps_transposed(a, &forward);
 }
 
 /* From x to y, the shapes of the node's input and output. What grows does so last, and behind

@@ -17,14 +17,16 @@ static bool refuse(char *why, const char *format, ...)
     return false;
 }
 
-static attention_lie side_by_side(int64_t length, int64_t row, int64_t head, int64_t offset)
+static attention_layout side_by_side(int64_t length, int64_t row, int64_t head, int64_t offset)
 {
-    return (attention_lie){.offset = offset, .batch = length * row, .head = head, .position = row};
+    return (attention_layout){
+        .offset = offset, .batch = length * row, .head = head, .position = row};
 }
 
-static attention_lie head_by_head(int64_t heads, int64_t length, int64_t head)
+static attention_layout head_by_head(int64_t heads, int64_t length, int64_t head)
 {
-    return (attention_lie){.batch = heads * length * head, .head = length * head, .position = head};
+    return (attention_layout){
+        .batch = heads * length * head, .head = length * head, .position = head};
 }
 
 static void lay_out_y(attention_form *f, bool by_head)

@@ -15,14 +15,14 @@
 #include "graph/attrs.h"
 
 /* Elements from one batch, head and position to the next; those of one position are neighbours. */
-typedef struct attention_lie {
+typedef struct attention_layout {
     int64_t offset, batch, head, position;
-} attention_lie;
+} attention_layout;
 
 typedef struct attention_form {
     int64_t batch, q_heads, kv_heads, q_length, k_length;
     int64_t head, v_head; /* numbers a position has in one head */
-    attention_lie q, k, v, y;
+    attention_layout q, k, v, y;
     graph_shape y_shape;
 } attention_form;
 

@@ -9,7 +9,7 @@
 /* A vector as the matrix it stands for: a row on the left, a column on the right. */
 graph_shape matmul_matrix(const graph_shape *s, bool left);
 
-/* y[b] [m,n] = a[b] [m,k] b[b] [k,n], where factors may lie turned. */
+/* y[b] [m,n] = a[b] [m,k] b[b] [k,n], where factors may lie transposed. */
 typedef struct matmul_shape {
     int64_t m, n, k;
     bool trans_a, trans_b;

@@ -179,7 +179,7 @@ taps taps_of_pad(arena *a, const pad_attr *p, int32_t axis)
     return l.t;
 }
 
-taps taps_turned(arena *a, const taps *t)
+taps taps_transposed(arena *a, const taps *t)
 {
     int64_t n = t->begin[t->n_out];
     taps y = {.n_out = t->n_in, .n_in = t->n_out};

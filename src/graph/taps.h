@@ -24,7 +24,7 @@ taps taps_of_resize(arena *a, const resize_attr *r, int32_t axis);
 taps taps_of_pad(arena *a, const pad_attr *p, int32_t axis);
 
 /* The matrix transposed; the terms of a sum in the order of the outputs they come from. */
-taps taps_turned(arena *a, const taps *t);
+taps taps_transposed(arena *a, const taps *t);
 
 /* Where element `at` of a padded axis comes from, -1 if from nowhere (mode constant). */
 int64_t taps_pad_source(const pad_attr *p, int32_t axis, int64_t at);

@@ -242,10 +242,10 @@ static status edit_nodes(editor *e, error *err)
 {
     Onnx__GraphProto *g = &e->graph;
     Onnx__NodeProto **old = g->node;
-    size_t n = g->n_node, room = n + 1;
+    size_t n = g->n_node, capacity = n + 1;
     for (size_t i = 0; i < n; i++)
-        room += old[i]->n_output;
-    g->node = arena_alloc(e->memory, room * sizeof *g->node);
+        capacity += old[i]->n_output;
+    g->node = arena_alloc(e->memory, capacity * sizeof *g->node);
     g->n_node = 0;
     for (size_t i = 0; i < n; i++) {
         const st_tensor *own = NULL;

@@ -288,10 +288,11 @@ typedef struct scan {
 /* All that is taken apart has as many parts. */
 static status read_scan(call *c, const loop *l, scan *s, error *err)
 {
-    size_t room = (size_t)s->n + 1;
-    int64_t *axes = arena_alloc(c->im->a, 2 * room * sizeof *axes), *directions = axes + room;
-    s->axis = arena_alloc(c->im->a, room * sizeof *s->axis);
-    s->backwards = arena_alloc(c->im->a, room * sizeof *s->backwards);
+    size_t capacity = (size_t)s->n + 1;
+    int64_t *axes = arena_alloc(c->im->a, 2 * capacity * sizeof *axes),
+            *directions = axes + capacity;
+    s->axis = arena_alloc(c->im->a, capacity * sizeof *s->axis);
+    s->backwards = arena_alloc(c->im->a, capacity * sizeof *s->backwards);
     TRY(read_list(c, "scan_input_axes", s->n, axes, err));
     TRY(read_list(c, "scan_input_directions", s->n, directions, err));
     for (int32_t k = 0; k < s->n; k++) {
@@ -318,8 +319,9 @@ static status part(loop *l, slot *x, int32_t axis, int64_t at, slot *ret, error 
 static status stack_all(loop *l, error *err)
 {
     call *c = l->c;
-    size_t room = (size_t)l->n_kept + 1;
-    int64_t *axes = arena_alloc(c->im->a, 2 * room * sizeof *axes), *directions = axes + room;
+    size_t capacity = (size_t)l->n_kept + 1;
+    int64_t *axes = arena_alloc(c->im->a, 2 * capacity * sizeof *axes),
+            *directions = axes + capacity;
     TRY(read_list(c, "scan_output_axes", l->n_kept, axes, err));
     TRY(read_list(c, "scan_output_directions", l->n_kept, directions, err));
     for (int32_t k = 0; k < c->n_out; k++) {

@@ -9,7 +9,7 @@
 
 /* --- the head --- */
 
-static bool is_turned(const transpose_attr *t)
+static bool is_transposed(const transpose_attr *t)
 {
     return t->reverse || t->perm[0] == 1;
 }
@@ -23,7 +23,7 @@ static graph_val param_behind(const graph *g, graph_val v, int32_t *axis)
     const graph_node *n = value->kind == VAL_TEMP ? graph_node_at(g, value->def) : NULL;
     if (!n || n->op != OP_TRANSPOSE || value->shape.rank != 2)
         return GRAPH_NONE;
-    *axis = is_turned(n->attr) ? 1 - *axis : *axis;
+    *axis = is_transposed(n->attr) ? 1 - *axis : *axis;
     v = n->in[0];
     return graph_value_at(g, v)->kind == VAL_PARAM ? v : GRAPH_NONE;
 }
@@ -270,8 +270,8 @@ static status copy_input(copying *c, const step *s, int32_t k, bool by_rows, gra
                          error *err)
 {
     TRY(by_rows ? as_rows(c, s->in[k], ret, err) : whole(c, s->in[k], ret, err));
-    if (s->fused && s->fused->turns[k])
-        TRY(graph_add_1(c->to, OP_TRANSPOSE, NULL, ret, 1, &s->fused->turned[k], ret, err));
+    if (s->fused && s->fused->transposes[k])
+        TRY(graph_add_1(c->to, OP_TRANSPOSE, NULL, ret, 1, &s->fused->transposed[k], ret, err));
     if (s->fused && s->fused->negates[k])
         TRY(graph_add_1(c->to, OP_NOT, NULL, ret, 1, NULL, ret, err));
     if (s->fused && s->fused->adds[k]) {

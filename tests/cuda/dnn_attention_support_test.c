@@ -24,10 +24,10 @@ static const shape shapes[] = {
     {"odd lengths", 3, 2, 1, 50, 70, 8, false, false, LAUNCH_BF16},
 };
 
-static launch_lie lie_of(const shape *s, int64_t heads, int64_t length)
+static launch_layout lie_of(const shape *s, int64_t heads, int64_t length)
 {
     int64_t width = (s->packed ? s->q_heads + 2 * s->kv_heads : heads) * s->head;
-    return (launch_lie){length * width, s->head, width};
+    return (launch_layout){length * width, s->head, width};
 }
 
 static launch_attention attention_of(const shape *s)
@@ -43,10 +43,10 @@ static launch_attention attention_of(const shape *s)
         .scale = 1.0f / sqrtf((float)s->head),
         .causal = s->causal,
         .operands = s->type,
-        .q_lie = lie_of(s, s->q_heads, s->q_length),
-        .k_lie = lie_of(s, s->kv_heads, s->k_length),
-        .v_lie = lie_of(s, s->kv_heads, s->k_length),
-        .y_lie = {s->q_length * s->q_heads * s->head, s->head, s->q_heads * s->head},
+        .q_layout = lie_of(s, s->q_heads, s->q_length),
+        .k_layout = lie_of(s, s->kv_heads, s->k_length),
+        .v_layout = lie_of(s, s->kv_heads, s->k_length),
+        .y_layout = {s->q_length * s->q_heads * s->head, s->head, s->q_heads * s->head},
     };
 }
 

@@ -8,7 +8,8 @@ typedef struct lt_row {
     const char *name;
     gemm_task t;
     size_t align;
-    /* What the library says it was asked. What it calls a and b is ours turned round, as is y. */
+    /* What the library says it was asked. What it calls a and b is ours transposed round, as is y.
+     */
     const char *b, *a, *y, *sums, *aligned, *how;
 } lt_row;
 

@@ -54,7 +54,7 @@ static void devices_have_their_own(void **state)
     cudaStream_t there;
     cudaEvent_t here;
     assert_int_equal(cudaEventCreateWithFlags(&here, cudaEventDisableTiming), cudaSuccess);
-    float *x = device_room(sizeof *x), *y;
+    float *x = device_alloc(sizeof *x), *y;
     scene_big(kernel_test_stream(), x, BIG_ALLOWED);
     assert_int_equal(cudaStreamSynchronize(kernel_test_stream()), cudaSuccess);
     assert_int_equal(cudaSetDevice(1), cudaSuccess);

@@ -108,7 +108,7 @@ void emu_copy_wait(int groups_left);
 /* The matmuls of a warp and what goes with them, as device.cuh tells. */
 void emu_mma(int k, const char *type, float d[4], const uint32_t *a, const uint32_t *b,
              const emu_where *at);
-void emu_load_matrix_x4(uint32_t r[4], const void *row, bool turned, const emu_where *at);
+void emu_load_matrix_x4(uint32_t r[4], const void *row, bool transposed, const emu_where *at);
 uint16_t emu_bf16_of(float x);
 uint16_t emu_f16_of(float x);
 float emu_f16_to_float(uint16_t x);

@@ -27,7 +27,7 @@ static float *numbers(size_t n)
     return on_device(x, n * sizeof *x);
 }
 
-/* Whether the row of 64 came back turned. */
+/* Whether the row of 64 came back transposed. */
 static bool turns(turn_how how)
 {
     float y[64], *x = numbers(64);
@@ -58,7 +58,7 @@ static void threads_must_meet(void **state)
 
 static void shuffled(int y[64], shuffle_how how)
 {
-    int *x = device_room(64 * sizeof *x);
+    int *x = device_alloc(64 * sizeof *x);
     scene_shuffle(kernel_test_stream(), x, 32, how);
     from_device(y, x, 64 * sizeof *y);
 }
@@ -83,7 +83,7 @@ static void shuffles_want_whole_warps(void **state)
 {
     (void)state;
     cuda_stream s = kernel_test_stream();
-    int *y = device_room(128 * sizeof *y);
+    int *y = device_alloc(128 * sizeof *y);
     scene_shuffle(s, y, 32, SHUFFLE_MASK);
     expect_fault("with mask 0000ffff in a warp of 32 lanes");
     scene_shuffle(s, y, 33, SHUFFLE_FROM);
@@ -97,7 +97,7 @@ static void shuffles_want_whole_warps(void **state)
 static void shared_memory_is_a_blocks_own(void **state)
 {
     (void)state;
-    float y[2], *x = device_room(sizeof y);
+    float y[2], *x = device_alloc(sizeof y);
     scene_leftover(kernel_test_stream(), x);
     from_device(y, x, sizeof y);
     assert_true(isnan(y[0]) && isnan(y[1]));
@@ -108,7 +108,7 @@ static void shared_memory_is_a_blocks_own(void **state)
 static void shared_memory_has_limits(void **state)
 {
     (void)state;
-    float y, *x = device_room(sizeof y);
+    float y, *x = device_alloc(sizeof y);
     scene_big(kernel_test_stream(), x, BIG_ALLOWED);
     from_device(&y, x, sizeof y);
     assert_true(y == 1);
@@ -122,7 +122,7 @@ static void shared_memory_has_limits(void **state)
 
 static bool copies(copy_how how)
 {
-    float y[128], *x = numbers(128), *to = device_room(sizeof y);
+    float y[128], *x = numbers(128), *to = device_alloc(sizeof y);
     scene_copy(kernel_test_stream(), to, x, how);
     from_device(y, to, sizeof y);
     bool right = y[127] == 0;
@@ -139,7 +139,7 @@ static void asynchronous_copies_come_when_it_hurts(void **state)
     assert_int_equal(copies(COPY_NO_WAIT), is_eager);
     assert_int_equal(copies(COPY_LATE_GROUP), is_eager);
     assert_int_equal(copies(COPY_OVERWRITE), !is_eager);
-    float *y = device_room(512), *x = numbers(128);
+    float *y = device_alloc(512), *x = numbers(128);
     scene_copy(kernel_test_stream(), y, x, COPY_GLOBAL);
     expect_fault("what is no shared memory");
     scene_copy(kernel_test_stream(), y, x, COPY_MISALIGNED);
@@ -160,7 +160,7 @@ static void halves_are_rounded_as_on_a_gpu(void **state)
                               INFINITY, NAN,         0x1p0f,   0x1.04p0f, 0x1p0f,      0x1p0f,
                               -0.0f,    0x1.c4p127f, INFINITY, 0x1.94p99f};
     const float *const want[] = {x, as_bf16, as_f16};
-    float y[N], *to = device_room(sizeof y), *from = on_device(x, sizeof x);
+    float y[N], *to = device_alloc(sizeof y), *from = on_device(x, sizeof x);
     for (int type = LAUNCH_F32; type <= LAUNCH_F16; type++) {
         scene_store(kernel_test_stream(), to, from, N, (launch_type)type);
         from_device(y, to, sizeof y);
@@ -197,7 +197,7 @@ static void launches_have_limits(void **state)
 static void accesses_are_aligned(void **state)
 {
     (void)state;
-    float *y = device_room(64);
+    float *y = device_alloc(64);
     scene_vector(kernel_test_stream(), y + 1);
     expect_fault("which is no multiple of that");
 }

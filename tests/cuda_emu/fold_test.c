@@ -10,7 +10,7 @@ static void fold(int threads)
     float x[N], y[N][3];
     for (int i = 0; i < N; i++)
         x[i] = (float)(i * 37 % 101 - 50);
-    float *on = device_room(sizeof y);
+    float *on = device_alloc(sizeof y);
     scene_fold(kernel_test_stream(), on, on_device(x, sizeof x), threads == 96);
     from_device(y, on, sizeof y);
     for (int i = 0; i < N; i++) {

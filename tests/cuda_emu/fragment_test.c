@@ -137,18 +137,18 @@ static void matrices_load_as_ptx_has_it(void **state)
 {
     (void)state;
     uint16_t x[32][8];
-    uint32_t y[32][4], *to = device_room(sizeof y);
+    uint32_t y[32][4], *to = device_alloc(sizeof y);
     for (int i = 0; i < 32 * 8; i++)
         x[i / 8][i % 8] = (uint16_t)(1000 + i);
-    for (int turned = 0; turned < 2; turned++) {
-        scene_load(kernel_test_stream(), to, on_device(x, sizeof x), turned);
+    for (int transposed = 0; transposed < 2; transposed++) {
+        scene_load(kernel_test_stream(), to, on_device(x, sizeof x), transposed);
         from_device(y, to, sizeof y);
         for (int i = 0; i < 32; i++)
             for (int m = 0; m < 4; m++) {
                 const uint16_t(*matrix)[8] = &x[8 * m];
                 int row = i / 4, column = i % 4 * 2;
-                uint32_t low = turned ? matrix[column][row] : matrix[row][column];
-                uint32_t high = turned ? matrix[column + 1][row] : matrix[row][column + 1];
+                uint32_t low = transposed ? matrix[column][row] : matrix[row][column];
+                uint32_t high = transposed ? matrix[column + 1][row] : matrix[row][column + 1];
                 assert_int_equal(y[i][m], low | high << 16);
             }
     }
@@ -163,7 +163,7 @@ static void factors_are_rounded_to_tf32(void **state)
     const float want[] = {1.0f,       0x1.004p0f, 1.0f, -0x1.004p0f, 0x1.008p0f,
                           0x1.ffcp0f, INFINITY,   0,    -0.0f,       INFINITY};
     enum { N = sizeof x / sizeof *x };
-    uint32_t y[N], *to = device_room(sizeof y);
+    uint32_t y[N], *to = device_alloc(sizeof y);
     scene_tf32(kernel_test_stream(), to, on_device(x, sizeof x), N);
     from_device(y, to, sizeof y);
     for (int i = 0; i < N; i++) {

@@ -29,7 +29,7 @@ static studio begin(void)
     ok(cudaStreamCreateWithFlags(&v.other, cudaStreamNonBlocking));
     ok(cudaEventCreateWithFlags(&v.event, cudaEventDisableTiming));
     ok(cudaHostAlloc((void **)&v.host, N * sizeof(float), cudaHostAllocPortable));
-    v.x = device_room(N * sizeof(float));
+    v.x = device_alloc(N * sizeof(float));
     scene_set(v.stream, v.x, 0, N);
     ok(cudaStreamSynchronize(v.stream));
     ok(cudaStreamBeginCapture(v.stream, cudaStreamCaptureModeThreadLocal));

@@ -27,7 +27,7 @@ cuda_stream kernel_test_stream(void)
     return stream;
 }
 
-void *device_room(size_t bytes)
+void *device_alloc(size_t bytes)
 {
     void *p = NULL;
     assert_true(n_buffers < BUFFERS);
@@ -38,7 +38,7 @@ void *device_room(size_t bytes)
 
 void *on_device(const void *host, size_t bytes)
 {
-    void *p = device_room(bytes);
+    void *p = device_alloc(bytes);
     check(cudaMemcpyAsync(p, host, bytes, cudaMemcpyHostToDevice, stream), "copy to the device");
     return p;
 }

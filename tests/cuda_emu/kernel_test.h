@@ -4,7 +4,7 @@
  *
  *   static void adds(void **state)
  *   {
- *       float *x = on_device(host, sizeof host), *y = device_room(sizeof host);
+ *       float *x = on_device(host, sizeof host), *y = device_alloc(sizeof host);
  *       launch_negate(kernel_test_stream(), y, x, n);
  *       from_device(result, y, sizeof result);       // waits; asserts that nothing went wrong
  *       ...
@@ -35,7 +35,7 @@ cuda_stream kernel_test_stream(void);
 
 /* Memory of the device: with a copy of these bytes, or poisoned (NaN). The end is exact. */
 void *on_device(const void *host, size_t bytes);
-void *device_room(size_t bytes);
+void *device_alloc(size_t bytes);
 void from_device(void *host, const void *device, size_t bytes);
 /* Gives all of it back before the test's end, for one that goes through many shapes. */
 void device_clear(void);

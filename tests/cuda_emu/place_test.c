@@ -10,7 +10,7 @@
 
 static void compare(int n, int stride)
 {
-    float y[256], *on = device_room(sizeof *y * (size_t)((n - 1) * stride + 1));
+    float y[256], *on = device_alloc(sizeof *y * (size_t)((n - 1) * stride + 1));
     scene_spread(kernel_test_stream(), on, n, stride);
     from_device(y, on, sizeof *y * (size_t)((n - 1) * stride + 1));
     for (int i = 0; i < n; i++)

@@ -161,14 +161,14 @@ void scene_matmul(cuda_stream s, float *d, const uint32_t *a, const uint32_t *b,
     LAUNCH(matmul, dim3(1), dim3(32), 0, s, d, a, b, how);
 }
 
-static KERNEL(32, load, uint32_t *y, const uint16_t *x, bool turned)
+static KERNEL(32, load, uint32_t *y, const uint16_t *x, bool transposed)
 {
     SHARED(uint4, rows, [32]);
     uint32_t r[4];
     for (int i = 0; i < 8; i++)
         ((uint16_t *)&rows[threadIdx.x])[i] = x[8 * threadIdx.x + i];
     __syncwarp();
-    if (turned)
+    if (transposed)
         load_matrix_x4<true>(r, &rows[threadIdx.x]);
     else
         load_matrix_x4<false>(r, &rows[threadIdx.x]);
@@ -176,9 +176,9 @@ static KERNEL(32, load, uint32_t *y, const uint16_t *x, bool turned)
         y[4 * threadIdx.x + i] = r[i];
 }
 
-void scene_load(cuda_stream s, uint32_t *y, const uint16_t *x, bool turned)
+void scene_load(cuda_stream s, uint32_t *y, const uint16_t *x, bool transposed)
 {
-    LAUNCH(load, dim3(1), dim3(32), 0, s, y, x, turned);
+    LAUNCH(load, dim3(1), dim3(32), 0, s, y, x, transposed);
 }
 
 static KERNEL(1, round_to_tf32, uint32_t *y, const float *x)

@@ -56,7 +56,7 @@ void scene_copy(cuda_stream s, float *y, const float *x, copy_how how);
 typedef enum matmul_how { MATMUL_BF16, MATMUL_F16, MATMUL_F16_8, MATMUL_TF32 } matmul_how;
 void scene_matmul(cuda_stream s, float *d, const uint32_t *a, const uint32_t *b, matmul_how how);
 /* What load_matrix_x4 gives the lanes, y[32][4], of which lane i has the address of row i of x[32][8]. */
-void scene_load(cuda_stream s, uint32_t *y, const uint16_t *x, bool turned);
+void scene_load(cuda_stream s, uint32_t *y, const uint16_t *x, bool transposed);
 /* y[n] = x as factors of a TF32 matmul. */
 void scene_tf32(cuda_stream s, uint32_t *y, const float *x, unsigned n);
 

@@ -31,8 +31,8 @@ static inproc_cluster begin(void)
     ok(cudaStreamCreateWithFlags(&v.other, cudaStreamNonBlocking));
     ok(cudaEventCreateWithFlags(&v.event, cudaEventBlockingSync | cudaEventDisableTiming));
     ok(cudaHostAlloc((void **)&v.host, N * sizeof(float), cudaHostAllocPortable));
-    v.x = device_room(N * sizeof(float));
-    v.y = device_room(N * sizeof(float));
+    v.x = device_alloc(N * sizeof(float));
+    v.y = device_alloc(N * sizeof(float));
     return v;
 }
 
@@ -267,7 +267,7 @@ static void expect_end(void (*what)(void), bool is_signal, const char *text)
 static void accidents_tell_what_they_are(void **state)
 {
     (void)state;
-    somewhere = device_room(64);
+    somewhere = device_alloc(64);
     expect_end(touch_from_the_host, true, "the host touched memory of a device");
     expect_end(run_deep, true, "stack");
     expect_end(run_wild, true, "a kernel touched memory that is not there: 0x40 wild, block");

@@ -128,7 +128,7 @@ void emu_mma(int n_k, const char *type, float d[4], const uint32_t *a, const uin
         d[i] += matmul(slots, span, pieces, g + i / 2 * 8, 2 * t + i % 2);
 }
 
-void emu_load_matrix_x4(uint32_t r[4], const void *row, bool turned, const emu_where *at)
+void emu_load_matrix_x4(uint32_t r[4], const void *row, bool transposed, const emu_where *at)
 {
     emu_check_aligned(row, 16);
     if (!emu_shared_holds(row, 16))
@@ -140,8 +140,8 @@ void emu_load_matrix_x4(uint32_t r[4], const void *row, bool turned, const emu_w
         uint16_t pair[2];
         for (int j = 0; j < 2; j++) {
             const uint16_t *from;
-            memcpy(&from, slots->of_lane[m * 8 + (turned ? 2 * t + j : g)], sizeof from);
-            pair[j] = from[turned ? g : 2 * t + j];
+            memcpy(&from, slots->of_lane[m * 8 + (transposed ? 2 * t + j : g)], sizeof from);
+            pair[j] = from[transposed ? g : 2 * t + j];
         }
         r[m] = (uint32_t)pair[0] | (uint32_t)pair[1] << 16;
     }

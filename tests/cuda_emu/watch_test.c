@@ -21,7 +21,7 @@ static void expect(const char *text)
 static void threads_need_barriers(void **state)
 {
     (void)state;
-    float x[128] = {0}, *y = on_device(x, sizeof x), *z = device_room(sizeof x);
+    float x[128] = {0}, *y = on_device(x, sizeof x), *z = device_alloc(sizeof x);
     cuda_stream s = kernel_test_stream();
     scene_turn(s, y, TURN_RIGHT);
     expect(NULL);
@@ -40,7 +40,7 @@ static void threads_need_barriers(void **state)
 static void blocks_are_strangers(void **state)
 {
     (void)state;
-    float *y = device_room(8);
+    float *y = device_alloc(8);
     scene_blocks(kernel_test_stream(), y, BLOCKS_OWN);
     expect(NULL);
     scene_blocks(kernel_test_stream(), y, BLOCKS_SAME);
@@ -55,8 +55,8 @@ static void neighbours_in_a_word_are_no_race(void **state)
     (void)state;
     uint64_t least = 99;
     uint64_t *at = on_device(&least, sizeof least);
-    uint8_t *y = device_room(64);
-    uint16_t *z = device_room(128);
+    uint8_t *y = device_alloc(64);
+    uint16_t *z = device_alloc(128);
     scene_narrow(kernel_test_stream(), y, z, at);
     scene_narrow(kernel_test_stream(), y, z, at);
     expect(NULL);
@@ -67,7 +67,7 @@ static void neighbours_in_a_word_are_no_race(void **state)
 static void memory_has_ends(void **state)
 {
     (void)state;
-    float x[256] = {0}, *y = on_device(x, 100 * sizeof *x), *to = device_room(sizeof x);
+    float x[256] = {0}, *y = on_device(x, 100 * sizeof *x), *to = device_alloc(sizeof x);
     scene_store(kernel_test_stream(), to, y, 104, LAUNCH_F32);
     expect("is no allocated memory of a device");
 }
@@ -88,7 +88,7 @@ static void devices_keep_to_their_memory(void **state)
 {
     (void)state;
     cudaStream_t there;
-    float *y = device_room(400);
+    float *y = device_alloc(400);
     ok(cudaSetDevice(1));
     ok(cudaStreamCreateWithFlags(&there, cudaStreamNonBlocking));
     ok(cudaMemsetAsync(y, 0, 400, there)); /* copies may cross */
@@ -125,7 +125,7 @@ static void streams(bool after_made, bool before_anew, bool waits)
 {
     cudaStream_t one = kernel_test_stream(), other;
     cudaEvent_t made, read;
-    float *host, *y = device_room(400);
+    float *host, *y = device_alloc(400);
     ok(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     ok(cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
     ok(cudaEventCreateWithFlags(&read, cudaEventDisableTiming));

@@ -48,13 +48,13 @@ attention_state *attention_state_new(backend_program *p, const cpu_node *n, int 
     return s;
 }
 
-static int64_t place(const attention_lie *l, int64_t batch, int64_t head)
+static int64_t place(const attention_layout *l, int64_t batch, int64_t head)
 {
     return l->offset + batch * l->batch + head * l->head;
 }
 
 /* Where the head's first position stands. */
-static const void *operand_at(const attention_state *s, const void *x, const attention_lie *l,
+static const void *operand_at(const attention_state *s, const void *x, const attention_layout *l,
                               int64_t batch, int64_t head)
 {
     return (const char *)x + (size_t)place(l, batch, head) * factor_bytes(s->factors);
@@ -93,7 +93,7 @@ void attention_matmul(const attention_head *h, int64_t m, int64_t n, int64_t k, 
         atomic_store(h->failed, true);
 }
 
-shim_matrix attention_rows(const attention_head *h, const void *x, const attention_lie *l,
+shim_matrix attention_rows(const attention_head *h, const void *x, const attention_layout *l,
                            int64_t first)
 {
     size_t bytes = factor_bytes(h->s->factors);
@@ -103,14 +103,15 @@ shim_matrix attention_rows(const attention_head *h, const void *x, const attenti
 }
 
 shim_matrix attention_rounded(const attention_head *h, const float *x, int64_t rows, int64_t stride,
-                              int64_t n, void *room)
+                              int64_t n, void *rounded)
 {
     factor_form form = h->s->factors;
     if (form == FACTOR_FLOAT)
         return (shim_matrix){.data = x, .stride = stride};
     for (int64_t i = 0; i < rows; i++)
-        factor_round((char *)room + (size_t)(i * n) * factor_bytes(form), x + i * stride, n, form);
-    return (shim_matrix){.data = room, .stride = n, .bf16 = form == FACTOR_BF16};
+        factor_round((char *)rounded + (size_t)(i * n) * factor_bytes(form), x + i * stride, n,
+                     form);
+    return (shim_matrix){.data = rounded, .stride = n, .bf16 = form == FACTOR_BF16};
 }
 
 void attention_scores(const attention_head *h, const attention_tile *t)
@@ -204,10 +205,11 @@ static void add_tile(const attention_head *h, const attention_tile *t, running *
         if (by != 1.0f && t->first_key > 0)
             row_scale(y + i * f->y.position, by, f->v_head);
     }
-    attention_matmul(h, t->n_queries, f->v_head, t->n_keys, 1.0f,
-                     attention_rounded(h, t->scores, t->n_queries, t->n_keys, t->n_keys, t->room),
-                     attention_rows(h, h->v, &f->v, t->first_key), t->first_key > 0 ? 1.0f : 0.0f,
-                     y, f->y.position);
+    attention_matmul(
+        h, t->n_queries, f->v_head, t->n_keys, 1.0f,
+        attention_rounded(h, t->scores, t->n_queries, t->n_keys, t->n_keys, t->rounded),
+        attention_rows(h, h->v, &f->v, t->first_key), t->first_key > 0 ? 1.0f : 0.0f, y,
+        f->y.position);
 }
 
 /* y and lse: of this head */

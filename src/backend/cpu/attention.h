@@ -39,7 +39,7 @@ typedef struct attention_head {
 typedef struct attention_tile {
     int64_t first_query, n_queries, first_key, n_keys;
     float *scores; /* [n_queries,n_keys] */
-    void *room;    /* for the same, rounded */
+    void *rounded; /* for the same, rounded */
 } attention_tile;
 
 attention_state *attention_state_new(backend_program *p, const cpu_node *n, int first_in);
@@ -50,12 +50,12 @@ attention_head attention_head_at(const attention_state *s, const void *q, const 
                                  int64_t batch, int64_t head, atomic_bool *failed);
 
 /* Rows first .. of q, k or v, which lie as `l` says, as a factor. */
-shim_matrix attention_rows(const attention_head *h, const void *x, const attention_lie *l,
+shim_matrix attention_rows(const attention_head *h, const void *x, const attention_layout *l,
                            int64_t first);
 
-/* Dense rows of n numbers as a factor: x itself, or rounded into `room`. */
+/* Dense rows of n numbers as a factor: x itself, or rounded into `rounded`. */
 shim_matrix attention_rounded(const attention_head *h, const float *x, int64_t rows, int64_t stride,
-                              int64_t n, void *room);
+                              int64_t n, void *rounded);
 
 /* How many keys the last of these queries looks at. */
 int64_t attention_limit(const attention_state *s, int64_t first_query, int64_t n_queries);

@@ -34,7 +34,7 @@ typedef struct gradients {
     const float *dy, *y, *lse;
     float *dq, *dk, *dv, *dmask;
     float *scores, *gradient;             /* two tiles: probabilities; dp, then ds */
-    void *room, *gradient_room, *dy_room; /* for those and for a block of dy in bfloat16 */
+    void *rounded, *gradient_rounded, *dy_rounded; /* for those and for a block of dy in bfloat16 */
 } gradients;
 
 SIMD_CLONES
@@ -96,8 +96,8 @@ static void add_operands(const gradients *d, const attention_tile *t, shim_matri
     const attention_head *h = &d->head;
     const attention_form *f = &h->s->form;
     int64_t q = t->first_query, k = t->first_key, nq = t->n_queries, nk = t->n_keys;
-    shim_matrix p = attention_rounded(h, t->scores, nq, nk, nk, t->room);
-    shim_matrix ds = attention_rounded(h, d->gradient, nq, nk, nk, d->gradient_room);
+    shim_matrix p = attention_rounded(h, t->scores, nq, nk, nk, t->rounded);
+    shim_matrix ds = attention_rounded(h, d->gradient, nq, nk, nk, d->gradient_rounded);
     p.transposed = true;
     if (d->dv)
         attention_matmul(h, nk, f->v_head, nq, 1.0f, p, dy, 1.0f, d->dv + k * f->v.position,
@@ -143,9 +143,9 @@ static void differentiate_block(const gradients *d, int64_t q, add_fn *add)
     float dot[QUERIES];
     for (int64_t i = 0; i < n; i++)
         dot[i] = row_dot(dy + i * row, y + i * row, f->v_head);
-    shim_matrix factor = attention_rounded(&d->head, dy, n, row, f->v_head, d->dy_room);
+    shim_matrix factor = attention_rounded(&d->head, dy, n, row, f->v_head, d->dy_rounded);
     for (int64_t k = 0; k < limit; k += KEYS) {
-        attention_tile t = {q, n, k, limit - k < KEYS ? limit - k : KEYS, d->scores, d->room};
+        attention_tile t = {q, n, k, limit - k < KEYS ? limit - k : KEYS, d->scores, d->rounded};
         make_gradients(d, &t, factor, dot);
         add(d, &t, factor);
     }
@@ -156,7 +156,7 @@ static size_t member_bytes(const attention_state *s)
     return 2 * s->tile + 2 * s->rounded_tile + s->block;
 }
 
-static float *gradient_at(float *base, const attention_lie *l, int64_t batch, int64_t head)
+static float *gradient_at(float *base, const attention_layout *l, int64_t batch, int64_t head)
 {
     return base ? base + l->offset + batch * l->batch + head * l->head : NULL;
 }
@@ -172,7 +172,7 @@ static gradients gradients_of(attention_bwd_task *t, int64_t batch, int64_t head
 {
     const attention_state *s = t->s;
     const attention_form *f = &s->form;
-    char *tiles = t->scratch + (size_t)member * member_bytes(s), *room = tiles + 2 * s->tile;
+    char *tiles = t->scratch + (size_t)member * member_bytes(s), *rounded = tiles + 2 * s->tile;
     int64_t y_at = f->y.offset + batch * f->y.batch + head * f->y.head;
     return (gradients){
         .head = attention_head_at(s, t->q, t->k, t->v, t->mask, t->bits, batch, head, &t->failed),
@@ -181,9 +181,9 @@ static gradients gradients_of(attention_bwd_task *t, int64_t batch, int64_t head
         .lse = t->lse + (batch * f->q_heads + head) * f->q_length,
         .scores = (float *)(void *)tiles,
         .gradient = (float *)(void *)(tiles + s->tile),
-        .room = room,
-        .gradient_room = room + s->rounded_tile,
-        .dy_room = room + 2 * s->rounded_tile};
+        .rounded = rounded,
+        .gradient_rounded = rounded + s->rounded_tile,
+        .dy_rounded = rounded + 2 * s->rounded_tile};
 }
 
 /* item: a head of keys of a batch */

@@ -112,8 +112,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     graph_shape x = emit_shape_of(g, n.in[0]), y = emit_shape_of(g, dout[0]);
     for (int32_t i = 0; i < x.rank - 2; i++) {
         int64_t reach = a.dilations[i] * (a.w.dim[2 + i] - 1) + 1;
-        int64_t room = y.dim[2 + i] + a.pads[i] + a.pads[x.rank - 2 + i] - reach;
-        if (room / a.strides[i] + 1 != x.dim[2 + i])
+        int64_t span = y.dim[2 + i] + a.pads[i] + a.pads[x.rank - 2 + i] - reach;
+        if (span / a.strides[i] + 1 != x.dim[2 + i])
             return FAIL(err, E_UNSUPPORTED,
                         "no gradient where the output reaches a stride or more behind the last "
                         "window");

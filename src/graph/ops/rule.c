@@ -204,14 +204,14 @@ status rule_slide(const graph_node *n, int32_t axis, const rule_window *w, int64
     if (w->size < 1)
         return rule_fail(n, err, "spatial axis %" PRId32 " has no elements to slide over", axis);
     int64_t extent = w->dilation * (w->kernel - 1) + 1;
-    int64_t room = w->size + w->begin + w->end - extent;
-    if (room < 0)
+    int64_t span = w->size + w->begin + w->end - extent;
+    if (span < 0)
         return rule_fail(n, err,
                          "a window of %" PRId64 " does not fit into spatial axis %" PRId32
                          " of size %" PRId64 " with pads %" PRId64 " and %" PRId64,
                          extent, axis, w->size, w->begin, w->end);
-    int64_t positions = room / w->stride + 1;
-    if (w->ceil_mode && room % w->stride != 0) {
+    int64_t positions = span / w->stride + 1;
+    if (w->ceil_mode && span % w->stride != 0) {
         /* a last window that would begin in the padding behind is left out */
         if (positions * w->stride < w->size + w->begin)
             positions++;

@@ -44,8 +44,8 @@ static void take_keys(const fuser *f, graph_val transposed, fusion *ret)
     while (in_order < rank && swap.perm[in_order] == in_order)
         in_order++;
     ret->in[1] = t ? t->in[0] : transposed;
-    ret->turns[1] = in_order < rank;
-    ret->turned[1] = swap;
+    ret->transposes[1] = in_order < rank;
+    ret->transposed[1] = swap;
 }
 
 static bool is_plain(const graph_node *matmul)

@@ -18,8 +18,8 @@ typedef struct fusion {
     graph_op op;
     int32_t n_in;
     graph_val in[FUSED_IN];
-    transpose_attr turned[FUSED_IN]; /* input i goes through this first, */
-    bool turns[FUSED_IN];            /* if so */
+    transpose_attr transposed[FUSED_IN]; /* input i goes through this first, */
+    bool transposes[FUSED_IN];           /* if so */
     bool negates[FUSED_IN];          /* input i is a condition, and its contrary is meant */
     graph_val addend[FUSED_IN];      /* input i and this are added, */
     bool adds[FUSED_IN];             /* if so */

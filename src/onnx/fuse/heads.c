@@ -23,9 +23,9 @@ static bool is_swap(const fuser *f, const graph_node *transpose)
 static graph_val side_by_side(const fuser *f, const fusion *heads, int32_t i)
 {
     graph_val v = heads->in[i];
-    if (heads->turns[i] && !swaps_middle(&heads->turned[i]))
+    if (heads->transposes[i] && !swaps_middle(&heads->transposed[i]))
         return GRAPH_NONE;
-    if (!heads->turns[i]) {
+    if (!heads->transposes[i]) {
         const graph_node *t = fuse_maker(f, v, OP_TRANSPOSE);
         if (!is_swap(f, t))
             return GRAPH_NONE;
@@ -81,7 +81,7 @@ bool fuse_heads(const fuser *f, const graph_node *n, fusion *ret)
     graph_val whole = packed(f, operand);
     for (int32_t i = 0; i < OPERANDS; i++) {
         heads.in[i] = whole == GRAPH_NONE ? operand[i] : i == 0 ? whole : GRAPH_NONE;
-        heads.turns[i] = false;
+        heads.transposes[i] = false;
     }
     heads.attr.attention.q_heads = heads.attr.attention.kv_heads = s->dim[2];
     *ret = heads;

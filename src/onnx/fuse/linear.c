@@ -1,9 +1,9 @@
 /* x W^T + b and x W^T as Gemm, with the weight as PyTorch keeps it; x W too where x has more axes
- * than two. Other products read a matrix that is turned as it lies. */
+ * than two. Other products read a matrix that is transposed as it lies. */
 #include "onnx/fuse/fuse.h"
 
 /* What has its last two axes exchanged to make v; GRAPH_NONE: nothing. */
-static graph_val turned(const fuser *f, graph_val v)
+static graph_val transposed(const fuser *f, graph_val v)
 {
     const graph_node *t = fuse_maker(f, v, OP_TRANSPOSE);
     int32_t rank = fuse_value(f, v)->shape.rank;
@@ -19,7 +19,7 @@ static graph_val turned(const fuser *f, graph_val v)
 /* A matrix of weights, or the transpose of one. */
 static graph_val weight_of(const fuser *f, graph_val v, bool *ret_transposed)
 {
-    graph_val matrix = turned(f, v), w = matrix == GRAPH_NONE ? v : matrix;
+    graph_val matrix = transposed(f, v), w = matrix == GRAPH_NONE ? v : matrix;
     const graph_value *value = fuse_value(f, w);
     *ret_transposed = w != v;
     return value->kind == VAL_PARAM && value->shape.rank == 2 ? w : GRAPH_NONE;
@@ -76,7 +76,7 @@ bool fuse_matmul(const fuser *f, const graph_node *n, fusion *ret)
     if (n->op != OP_MATMUL)
         return false;
     const matmul_attr *own = n->attr;
-    graph_val a = turned(f, n->in[0]), b = turned(f, n->in[1]);
+    graph_val a = transposed(f, n->in[0]), b = transposed(f, n->in[1]);
     ret->op = OP_MATMUL;
     ret->n_in = 2;
     ret->in[0] = a == GRAPH_NONE ? n->in[0] : a;

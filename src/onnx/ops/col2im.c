@@ -57,11 +57,11 @@ static status slide(fold *f, error *err)
             !is_length(dilation) || begin < 0 || end < 0 || begin > INT32_MAX || end > INT32_MAX)
             return FAIL(err, E_DATA, "a length, stride, dilation or pad of axis %" PRId32
                         " is impossible", i);
-        int64_t room = f->image[i] + begin + end - dilation * (f->block[i] - 1) - 1;
-        if (room < 0)
+        int64_t span = f->image[i] + begin + end - dilation * (f->block[i] - 1) - 1;
+        if (span < 0)
             return FAIL(err, E_DATA, "its block does not fit axis %" PRId32 " of the image", i);
-        f->positions[i] = room / stride + 1;
-        f->conv.output_padding[i] = room % stride;
+        f->positions[i] = span / stride + 1;
+        f->conv.output_padding[i] = span % stride;
         if (__builtin_mul_overflow(f->n_block, f->block[i], &f->n_block) ||
             __builtin_mul_overflow(f->n_positions, f->positions[i], &f->n_positions))
             return FAIL(err, E_DATA, "its blocks are too many");

@@ -91,8 +91,8 @@ status onnx_op_affine_grid(call *c, error *err)
         s.dim[2] != axes + 1)
         return FAIL(err, E_DATA, "its theta and its size do not fit each other");
     TRY(positions_of(c, size + 2, axes, call_int(c, "align_corners") != 0, &in[0], err));
-    transpose_attr turn = {.perm = {0, 2, 1}};
-    TRY(call_emit(c, OP_TRANSPOSE, &theta, 1, &turn, &in[1], err));
+    transpose_attr transposed = {.perm = {0, 2, 1}};
+    TRY(call_emit(c, OP_TRANSPOSE, &theta, 1, &transposed, &in[1], err));
     TRY(call_emit(c, OP_MATMUL, in, 2, NULL, &y, err));
     graph_shape grid = {.rank = axes + 2, .dim = {size[0]}};
     for (int32_t i = 0; i < axes; i++)

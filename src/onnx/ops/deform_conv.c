@@ -62,10 +62,10 @@ static status read_shapes(call *c, deform *d, error *err)
     d->y = (graph_shape){4, {d->x.dim[0], d->w.dim[0]}};
     for (int i = 0; i < 2; i++) {
         int64_t reach = d->dilations[i] * (d->w.dim[2 + i] - 1) + 1;
-        int64_t room = d->x.dim[2 + i] + d->pads[i] + d->pads[2 + i] - reach;
-        if (d->w.dim[2 + i] < 1 || d->w.dim[2 + i] > INT32_MAX || room < 0)
+        int64_t span = d->x.dim[2 + i] + d->pads[i] + d->pads[2 + i] - reach;
+        if (d->w.dim[2 + i] < 1 || d->w.dim[2 + i] > INT32_MAX || span < 0)
             return FAIL(err, E_DATA, "its kernel does not fit axis %d of the input", 2 + i);
-        d->y.dim[2 + i] = room / d->strides[i] + 1;
+        d->y.dim[2 + i] = span / d->strides[i] + 1;
     }
     d->kernel = d->w.dim[2] * d->w.dim[3];
     d->positions = d->y.dim[2] * d->y.dim[3];
@@ -112,12 +112,12 @@ static status grid(call *c, const deform *d, graph_val *ret, error *err)
     graph_shape apart = {5, {images, d->kernel, 2, rows, columns}};
     graph_shape whole = {4, {images, d->kernel * rows, columns, 2}};
     transpose_attr order = {.perm = {0, 1, 3, 4, 2}};
-    slice_attr turned = {.n_axes = 1, .axes = {4}, .begin = {1}, .end = {-3}, .step = {-1}};
+    slice_attr reversed = {.n_axes = 1, .axes = {4}, .begin = {1}, .end = {-3}, .step = {-1}};
     graph_val in[2];
     TRY(call_value(c, 2, &in[0], err));
     TRY(reshaped(c, &in[0], &apart, err));
     TRY(call_emit(c, OP_TRANSPOSE, in, 1, &order, in, err));
-    TRY(call_emit(c, OP_SLICE, in, 1, &turned, in, err));
+    TRY(call_emit(c, OP_SLICE, in, 1, &reversed, in, err));
     TRY(standing(c, d, &in[1], err));
     TRY(call_emit(c, OP_ADD, in, 2, NULL, ret, err));
     return reshaped(c, ret, &whole, err);

@@ -264,7 +264,7 @@ static status sum_unwanted(equation *e, term *t, const term *beside, int32_t fir
 }
 
 /* The axes in the order of `order`, all of whose labels the term has. */
-static status turn(equation *e, term *t, const term *order, error *err)
+static status transpose(equation *e, term *t, const term *order, error *err)
 {
     transpose_attr a = {.reverse = false};
     bool turns = false;
@@ -326,8 +326,8 @@ static status multiply_each(equation *e, term *a, term *b, const parts *p, int32
     joined(&common, &p->rows, &none, &left);
     joined(&common, &p->columns, &none, &right);
     joined(&common, &p->rows, &p->columns, &all);
-    TRY(turn(e, a, &left, err));
-    TRY(turn(e, b, &right, err));
+    TRY(transpose(e, a, &left, err));
+    TRY(transpose(e, b, &right, err));
     graph_shape wide = shape_of(e, &all), narrow = wide;
     for (int32_t i = 0; i < p->columns.rank; i++)
         wide.dim[left.rank + i] = 1;
@@ -347,8 +347,8 @@ static status multiply_matrices(equation *e, term *a, term *b, const parts *p, e
     joined(&p->batch, &p->rows, &p->depth, &left);
     joined(&p->batch, &p->depth, &p->columns, &right);
     joined(&p->batch, &p->rows, &p->columns, &all);
-    TRY(turn(e, a, &left, err));
-    TRY(turn(e, b, &right, err));
+    TRY(transpose(e, a, &left, err));
+    TRY(transpose(e, b, &right, err));
     int64_t n = elements(e, &p->batch), rows = elements(e, &p->rows);
     int64_t depth = elements(e, &p->depth), columns = elements(e, &p->columns);
     graph_shape x = {3, {n, rows, depth}}, y = {3, {n, depth, columns}};
@@ -400,7 +400,7 @@ status onnx_op_einsum(call *c, error *err)
         TRY(straighten(e, &e->terms[i], err));
         TRY(multiply(e, &all, &e->terms[i], i + 1, err));
     }
-    TRY(turn(e, &all, &e->result, err));
+    TRY(transpose(e, &all, &e->result, err));
     call_return(c, 0, all.v);
     return OK;
 }

@@ -37,7 +37,7 @@ static status reshape(call *c, const graph_shape *s, graph_val *v, error *err)
 /* --- scales and zero points --- */
 
 /* A vector [n] along that axis of so many. */
-static status lay_along(call *c, int32_t axis, int32_t rank, graph_val *v, error *err)
+static status reshape_along(call *c, int32_t axis, int32_t rank, graph_val *v, error *err)
 {
     graph_shape own = call_shape_of(c, *v), s = {.rank = rank};
     if (graph_shape_elements(&own) == 1)
@@ -78,7 +78,7 @@ static status spread(call *c, const graph_shape *x, graph_val *v, error *err)
         TRY(call_axis(axis, x->rank, &at, err));
     if (block && own.rank && own.rank == x->rank)
         return repeat_blocks(c, at, x->dim[at], block, v, err);
-    return lay_along(c, at, x->rank, v, err);
+    return reshape_along(c, at, x->rank, v, err);
 }
 
 /* --- one number --- */
@@ -258,7 +258,7 @@ static status factors(call *c, const int32_t at[2], const int32_t zeros[2], cons
                                "its operands have more than 8 bits; quantise to int8 or uint8");
         if (call_has(c, zeros[k])) {
             TRY(call_value(c, zeros[k], &zero, err));
-            TRY(lay_along(c, axes[k] < 0 ? s.rank + axes[k] : axes[k], s.rank, &zero, err));
+            TRY(reshape_along(c, axes[k] < 0 ? s.rank + axes[k] : axes[k], s.rank, &zero, err));
         }
         TRY(centred(c, at[k], zero, &ret[k], err));
     }
@@ -290,11 +290,11 @@ static status requantize(call *c, const int32_t scales[3], int32_t zero, int32_t
     for (int32_t k = 0; k < 3; k++) {
         TRY(call_value(c, scales[k], &by[k], err));
         TRY(cast(c, DT_F32, &by[k], err));
-        TRY(lay_along(c, axis < 0 ? rank + axis : axis, rank, &by[k], err));
+        TRY(reshape_along(c, axis < 0 ? rank + axis : axis, rank, &by[k], err));
     }
     TRY(call_value(c, zero, &around, err));
     TRY(cast(c, DT_I32, &around, err));
-    TRY(lay_along(c, axis < 0 ? rank + axis : axis, rank, &around, err));
+    TRY(reshape_along(c, axis < 0 ? rank + axis : axis, rank, &around, err));
     TRY(two(c, OP_MUL, by[0], by[1], &by[0], err));
     TRY(two(c, OP_DIV, by[0], by[2], &by[0], err));
     TRY(two(c, OP_MUL, v, by[0], &v, err));
@@ -356,7 +356,7 @@ status onnx_op_qlinear_conv(call *c, error *err)
     if (call_has(c, 8)) {
         TRY(call_value(c, 8, &bias, err));
         TRY(cast(c, DT_F32, &bias, err));
-        TRY(lay_along(c, 1, call_shape_of(c, y).rank, &bias, err));
+        TRY(reshape_along(c, 1, call_shape_of(c, y).rank, &bias, err));
         TRY(two(c, OP_ADD, y, bias, &y, err));
     }
     return requantize(c, (int32_t[]){1, 4, 6}, 7, 1, y, err);

@@ -1,4 +1,4 @@
-/* LSTM, GRU and RNN; batch-first layouts are turned around them. */
+/* LSTM, GRU and RNN; batch-first layouts are transposed around them. */
 #include "onnx/ops.h"
 
 #include <inttypes.h>
@@ -31,7 +31,7 @@ static status read_activations(call *c, const char *const *words, size_t n, recu
 }
 
 /* Axes 0 and 1, or for the result of all steps [S,D,B,H] to [B,S,D,H]. */
-static status turn(call *c, graph_val *v, bool all_steps, error *err)
+static status transpose(call *c, graph_val *v, bool all_steps, error *err)
 {
     transpose_attr swap = {.perm = {1, 0, 2}}, behind = {.perm = {2, 0, 1, 3}};
     return call_emit(c, OP_TRANSPOSE, v, 1, all_steps ? &behind : &swap, v, err);
@@ -51,14 +51,14 @@ static status recurrent(call *c, graph_op op, int32_t most, const char *const *w
         if (i <= RECURRENT_R || call_has(c, i))
             TRY(call_value(c, i, &in[i], err));
         if (batch_first && turns && in[i] != GRAPH_NONE)
-            TRY(turn(c, &in[i], false, err));
+            TRY(transpose(c, &in[i], false, err));
     }
     TRY(graph_add(c->im->g, op, NULL, in, most, &attr, out, err));
     for (int32_t k = 0; k < 3 && k < c->n_out; k++) {
         if (!call_wants(c, k))
             continue;
         if (batch_first)
-            TRY(turn(c, &out[k], k == 0, err));
+            TRY(transpose(c, &out[k], k == 0, err));
         call_return(c, k, out[k]);
     }
     return OK;

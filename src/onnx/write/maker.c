@@ -36,7 +36,7 @@ const graph_shape *maker_twin_shape(const maker *m, graph_val v)
 /* --- nodes --- */
 
 /* Room for one more pointer in an array of the arena; what it outgrows stays there. */
-static void *make_room(maker *m, void *array, size_t n, size_t *cap)
+static void *grow(maker *m, void *array, size_t n, size_t *cap)
 {
     if (n < *cap)
         return array;
@@ -70,7 +70,7 @@ Onnx__NodeProto *maker_node(maker *m, const char *type, const char *const *in, s
     node->n_output = n_out;
     node->output = copy_names(m, out, n_out);
     Onnx__GraphProto *g = m->graph;
-    g->node = make_room(m, g->node, g->n_node, &m->cap_nodes);
+    g->node = grow(m, g->node, g->n_node, &m->cap_nodes);
     g->node[g->n_node++] = node;
     return node;
 }
@@ -182,7 +182,7 @@ void maker_tensor(maker *m, const char *name, dtype t, const graph_shape *shape,
     tensor->raw_data.len = bytes;
     tensor->raw_data.data = (uint8_t *)(uintptr_t)data;
     Onnx__GraphProto *g = m->graph;
-    g->initializer = make_room(m, g->initializer, g->n_initializer, &m->cap_initializers);
+    g->initializer = grow(m, g->initializer, g->n_initializer, &m->cap_initializers);
     g->initializer[g->n_initializer++] = tensor;
 }
 

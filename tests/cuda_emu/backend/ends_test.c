@@ -11,7 +11,7 @@
 
 static const gelu_attr by_tanh = {.tanh = true};
 static const cast_attr to_bf16 = {.to = DT_BF16}, to_f16 = {.to = DT_F16};
-static const gemm_attr turned = {.alpha = 0.5f, .beta = 2.0f, .trans_a = true, .trans_b = true};
+static const gemm_attr transposed = {.alpha = 0.5f, .beta = 2.0f, .trans_a = true, .trans_b = true};
 
 /* A row: what our tiles save, and what cuBLASLt does. */
 typedef struct row {
@@ -29,7 +29,7 @@ static const row floats[] = {
      0},
     {{"Relu behind twice a bias, which is our tiles' in any case, and its gradient",
       {F32(40, 9), F32(70, 40), F32(1, 70), F32(9, 16), F32(16, 70)},
-      {WITH(GEMM, 3, &turned, 0, 1, 2), ONE(RELU, Y(0)), TWO(GEMM, 3, 4),
+      {WITH(GEMM, 3, &transposed, 0, 1, 2), ONE(RELU, Y(0)), TWO(GEMM, 3, 4),
        TWO(RELU_BWD, Y(2), Y(1))},
       4,
       2},

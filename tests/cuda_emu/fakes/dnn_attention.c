@@ -23,7 +23,7 @@ typedef enum name {
     Q, KT, K, V, VT, Y, DY, DQ, DK, DV, LSE, DELTA,
     SCALE, NOTHING, ONE,
     S, SCALED, QUERY, KEY, SEES, HIDDEN, MAX, BELOW, E, SUM, LOG, P,
-    PRODUCTS, DOTS, PROBABLE, PT, EVERY_DV, DP, OVER, PLAIN, DS, DST, EVERY_DK, TURNED_BACK,
+    PRODUCTS, DOTS, PROBABLE, PT, EVERY_DV, DP, OVER, PLAIN, DS, DST, EVERY_DK, TRANSPOSED_BACK,
     NAMES
 } name;
 /* clang-format on */
@@ -97,8 +97,8 @@ static int backward_pattern(step *ret, bool causal, bool shared)
     to = add(to, DNN_OP_POINTWISE, DNN_MUL, OVER, PROBABLE, PLAIN);
     to = add(to, DNN_OP_POINTWISE, DNN_MUL, PLAIN, SCALE, DS);
     to = add_gradient(to, shared, DS, DST, Q, EVERY_DK, DK);
-    to = add(to, DNN_OP_RESHAPE, 0, KT, NONE, TURNED_BACK);
-    to = add(to, DNN_OP_MATMUL, 0, DS, TURNED_BACK, DQ);
+    to = add(to, DNN_OP_RESHAPE, 0, KT, NONE, TRANSPOSED_BACK);
+    to = add(to, DNN_OP_MATMUL, 0, DS, TRANSPOSED_BACK, DQ);
     return (int)(to - ret);
 }
 
@@ -190,7 +190,12 @@ static bool is_whole(match *m, const dnn_desc o[], int64_t n)
 
 /* --- whether its tensors are what they have to be --- */
 
-typedef enum lie { BY_ROW, BY_COLUMN, DENSE, DENSE_TURNED } lie; /* BY_ROW: rows are neighbours */
+typedef enum lie {
+    BY_ROW,
+    BY_COLUMN,
+    DENSE,
+    DENSE_TRANSPOSED
+} lie; /* BY_ROW: rows are neighbours */
 
 static int64_t size_of(dnn_desc d, int axis)
 {
@@ -208,7 +213,7 @@ static int64_t stride_of(dnn_desc d, int axis)
 
 static bool lies(dnn_desc d, lie l)
 {
-    int rows = l == BY_COLUMN || l == DENSE_TURNED ? 3 : 2, columns = 5 - rows;
+    int rows = l == BY_COLUMN || l == DENSE_TRANSPOSED ? 3 : 2, columns = 5 - rows;
     if (stride_of(d, columns) != 1)
         return false;
     if (l == BY_ROW || l == BY_COLUMN)
@@ -270,7 +275,7 @@ static bool are_matrices(const match *m)
            has(m, KT, m->half, hk, d, sk, BY_COLUMN) && has(m, V, m->half, hk, sk, dv, BY_ROW) &&
            has(m, VT, m->half, hk, dv, sk, BY_COLUMN) && has(m, DV, m->half, hk, sk, dv, BY_ROW) &&
            has(m, Y, m->half, hq, sq, dv, BY_ROW) && has(m, DY, m->half, hq, sq, dv, BY_ROW) &&
-           has(m, TURNED_BACK, m->half, hk, sk, d, BY_ROW) &&
+           has(m, TRANSPOSED_BACK, m->half, hk, sk, d, BY_ROW) &&
            has(m, PRODUCTS, DNN_F32, hq, sq, dv, DENSE) &&
            has(m, EVERY_DK, m->half, hq, sk, d, DENSE) &&
            has(m, EVERY_DV, m->half, hq, sk, dv, DENSE);
@@ -284,7 +289,7 @@ static bool is_head(int64_t n)
 static bool is_attention(match *m)
 {
     static const name floats[] = {S, SCALED, HIDDEN, BELOW, E, PROBABLE, DP, OVER, PLAIN, DS};
-    static const name numbers[] = {QUERY, KEY}, turned[] = {PT, DST};
+    static const name numbers[] = {QUERY, KEY}, transposed[] = {PT, DST};
     dnn_desc k = m->of[K] ? m->of[K] : m->of[KT], v = m->of[V] ? m->of[V] : m->of[VT];
     m->batch = size_of(m->of[Q], 0);
     m->q_heads = size_of(m->of[Q], 1);
@@ -300,14 +305,14 @@ static bool is_attention(match *m)
            are_pairs(m, numbers, COUNT_OF(numbers), DNN_INT32, DENSE) &&
            are_pairs(m, (name[]){SEES}, 1, DNN_BOOL, DENSE) &&
            are_pairs(m, (name[]){P}, 1, m->half, DENSE) &&
-           are_pairs(m, turned, COUNT_OF(turned), m->half, DENSE_TURNED);
+           are_pairs(m, transposed, COUNT_OF(transposed), m->half, DENSE_TRANSPOSED);
 }
 
 /* --- the problem --- */
 
-static flash_matrix matrix_of(dnn_desc d, bool turned)
+static flash_matrix matrix_of(dnn_desc d, bool transposed)
 {
-    int rows = turned ? 3 : 2;
+    int rows = transposed ? 3 : 2;
     return (flash_matrix){.heads = size_of(d, 1),
                           .length = size_of(d, rows),
                           .width = size_of(d, 5 - rows),
@@ -371,10 +376,10 @@ static void fill(const match *m, dnn_problem *ret)
                     .batch = m->batch};
     for (size_t i = 0; i < COUNT_OF(bound); i++) {
         dnn_desc d = m->of[bound[i]];
-        bool turned = !d && (bound[i] == K || bound[i] == V);
-        ret->tensors[i] = turned ? m->of[bound[i] == K ? KT : VT] : d;
+        bool transposed = !d && (bound[i] == K || bound[i] == V);
+        ret->tensors[i] = transposed ? m->of[bound[i] == K ? KT : VT] : d;
         if (i < FLASH_OPERANDS && ret->tensors[i])
-            c.of[i] = matrix_of(ret->tensors[i], turned);
+            c.of[i] = matrix_of(ret->tensors[i], transposed);
     }
     c.workspace_bytes = flash_workspace(&c);
     ret->name = c.backward ? "cuDNN's attention, backward" : "cuDNN's attention";

@@ -28,10 +28,10 @@ static const launch_attention shared = {
     .scale = 0.5f,
     .causal = true,
     .operands = LAUNCH_BF16,
-    .q_lie = {160, 8, 32},
-    .k_lie = {160, 8, 32},
-    .v_lie = {160, 8, 32},
-    .y_lie = {80, 8, 16},
+    .q_layout = {160, 8, 32},
+    .k_layout = {160, 8, 32},
+    .v_layout = {160, 8, 32},
+    .y_layout = {80, 8, 16},
 };
 
 static api_table played;

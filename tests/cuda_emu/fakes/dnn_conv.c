@@ -80,10 +80,10 @@ static const char *wrong_axes(const image_call *c, dnn_desc steps)
     take_steps(steps, DNN_CONV_PADS_END, 0, behind);
     for (int axis = 0; axis < IMAGE_AXES; axis++) {
         int64_t reach = (c->of[IMAGE_W].positions[axis] - 1) * c->dilation[axis] + 1;
-        int64_t room = c->of[IMAGE_X].positions[axis] + c->pad[axis] + behind[axis] - reach;
+        int64_t span = c->of[IMAGE_X].positions[axis] + c->pad[axis] + behind[axis] - reach;
         if (c->pad[axis] < 0 || behind[axis] < 0 || c->stride[axis] < 1 || c->dilation[axis] < 1)
             return "pads, strides or dilations that cannot be";
-        if (room < 0 || room / c->stride[axis] + 1 != c->of[IMAGE_Y].positions[axis])
+        if (span < 0 || span / c->stride[axis] + 1 != c->of[IMAGE_Y].positions[axis])
             return "positions of y that do not follow from those of x";
     }
     return NULL;
@@ -113,7 +113,7 @@ static const char *wrong_steps(dnn_desc steps, int64_t rank)
     }
     if (told_word(steps, DNN_CONV_MODE) != DNN_CROSS_CORRELATION ||
         told_word(steps, DNN_CONV_TYPE) != DNN_F32)
-        return "a convolution that is turned, or not in float32";
+        return "a convolution that is transposed, or not in float32";
     return NULL;
 }
 

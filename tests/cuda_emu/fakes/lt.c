@@ -173,7 +173,7 @@ static unsigned desc_set(lt_desc d, unsigned number, const void *x, size_t bytes
 {
     attribute a = {0};
     if (number == LT_DESC_TRANSA || number == LT_DESC_TRANSB)
-        a = (attribute){&d->turned[number == LT_DESC_TRANSB], sizeof *d->turned};
+        a = (attribute){&d->transposed[number == LT_DESC_TRANSB], sizeof *d->transposed};
     else if (number == LT_DESC_EPILOGUE)
         a = (attribute){&d->epilogue, sizeof d->epilogue};
     else if (number == LT_DESC_BIAS_POINTER)

@@ -76,7 +76,8 @@ static float *factor(const lt_call *c, int which, int64_t batch)
     const lt_problem *p = &c->p;
     const void *from = which == LEFT ? c->left : c->right;
     int64_t k = (int64_t)p->k, size = (int64_t)(which == LEFT ? p->m : p->n);
-    bool by_k = (which == LEFT) == (p->turned[which] != 0); /* neighbours in memory are so in k */
+    bool by_k =
+        (which == LEFT) == (p->transposed[which] != 0); /* neighbours in memory are so in k */
     float *ret = malloc((size_t)(k * size) * sizeof *ret);
     if (!ret)
         abort();

@@ -11,7 +11,7 @@ enum { LEFT, RIGHT, BASE, RESULT, OPERANDS }; /* A, B, C, D */
 
 /* A matmul, all but addresses. Without padding: it is compared as bytes. */
 typedef struct lt_problem {
-    uint64_t compute, epilogue, turned[2];
+    uint64_t compute, epilogue, transposed[2];
     uint64_t type[OPERANDS], rows[OPERANDS], columns[OPERANDS];
     int64_t pitch[OPERANDS], stride[OPERANDS], count;
     int64_t side_pitch, side_stride; /* of a matrix as D, if the epilogue has one */

@@ -37,10 +37,10 @@ static const char *wrong_types(const lt_problem *p, unsigned scale)
 
 static const char *wrong_sizes(const lt_problem *p)
 {
-    uint64_t k = p->turned[RIGHT] ? p->columns[RIGHT] : p->rows[RIGHT];
-    uint64_t n = p->turned[RIGHT] ? p->rows[RIGHT] : p->columns[RIGHT];
-    if (p->turned[LEFT] > LT_TURNED || p->turned[RIGHT] > LT_TURNED)
-        return "a factor that is turned in a way nobody plays";
+    uint64_t k = p->transposed[RIGHT] ? p->columns[RIGHT] : p->rows[RIGHT];
+    uint64_t n = p->transposed[RIGHT] ? p->rows[RIGHT] : p->columns[RIGHT];
+    if (p->transposed[LEFT] > LT_TRANSPOSED || p->transposed[RIGHT] > LT_TRANSPOSED)
+        return "a factor that is transposed in a way nobody plays";
     if (k != p->k || n != p->n)
         return "factors that do not multiply";
     if (p->rows[BASE] != p->m || p->columns[BASE] != p->n || p->rows[RESULT] != p->m ||
@@ -84,9 +84,10 @@ bool lt_problem_of(lt_desc d, const lt_layout layouts[OPERANDS], lt_problem *ret
         ret->pitch[i] = l->pitch;
         ret->stride[i] = l->stride;
     }
-    memcpy(ret->turned, (const uint64_t[]){d->turned[0], d->turned[1]}, sizeof ret->turned);
-    ret->m = ret->turned[LEFT] ? ret->columns[LEFT] : ret->rows[LEFT];
-    ret->k = ret->turned[LEFT] ? ret->rows[LEFT] : ret->columns[LEFT];
+    memcpy(ret->transposed, (const uint64_t[]){d->transposed[0], d->transposed[1]},
+           sizeof ret->transposed);
+    ret->m = ret->transposed[LEFT] ? ret->columns[LEFT] : ret->rows[LEFT];
+    ret->k = ret->transposed[LEFT] ? ret->rows[LEFT] : ret->columns[LEFT];
     ret->n = ret->columns[RESULT];
     const char *wrong = wrong_types(ret, d->scale);
     wrong = wrong ? wrong : wrong_sizes(ret);

@@ -7,7 +7,7 @@
 enum { LT_SIDE_ALIGN = 16 }; /* of a bias, and of what stands beside: pytorch/pytorch#194497 */
 
 struct lt_desc_opaque {
-    unsigned compute, scale, turned[2], epilogue;
+    unsigned compute, scale, transposed[2], epilogue;
     const void *bias;
     void *side;
     int64_t side_pitch, side_stride;

@@ -28,7 +28,7 @@ static scene begin(unsigned epilogue, int64_t pitch)
     scene s = {.alpha = 1.0f,
                .on_a = on_device(ones, M * K * sizeof(float)),
                .on_b = on_device(ones, K * N * sizeof(float)),
-               .on_d = device_room(M * N * sizeof(float)),
+               .on_d = device_alloc(M * N * sizeof(float)),
                .bias = on_device(ones, M * sizeof(float))};
     assert_true(api_find(API_LT)->path != NULL);
     api.cublasLtCreate(&s.handle);
@@ -142,8 +142,8 @@ static void factors_must_multiply(void **state)
 {
     (void)state;
     scene s = begin(LT_EPILOGUE_NONE, M);
-    const unsigned turned = LT_TURNED;
-    api.cublasLtMatmulDescSetAttribute(s.desc, LT_DESC_TRANSB, &turned, sizeof turned);
+    const unsigned transposed = LT_TRANSPOSED;
+    api.cublasLtMatmulDescSetAttribute(s.desc, LT_DESC_TRANSB, &transposed, sizeof transposed);
     assert_int_not_equal(choose(&s), API_SUCCESS);
     expect_fault("cuBLASLt: factors that do not multiply");
     end(&s);
@@ -179,7 +179,7 @@ static void alignment_is_kept_as_promised(void **state)
     (void)state;
     scene s = begin(LT_EPILOGUE_NONE, M);
     assert_int_equal(choose(&s), API_SUCCESS);
-    s.on_a = (float *)device_room(64 * sizeof(float)) + 4;
+    s.on_a = (float *)device_alloc(64 * sizeof(float)) + 4;
     assert_int_not_equal(multiply(&s), API_SUCCESS);
     assert_ptr_not_equal(strstr(emu_fault_text(), "is not aligned to the 256 bytes"), NULL);
     emu_faults_forget();
@@ -192,7 +192,7 @@ static void operands_lie_in_memory_and_apart(void **state)
     scene s = begin(LT_EPILOGUE_NONE, M);
     assert_int_equal(choose(&s), API_SUCCESS);
     float *b = s.on_b;
-    s.on_b = device_room((K * N - 1) * sizeof(float));
+    s.on_b = device_alloc((K * N - 1) * sizeof(float));
     assert_int_not_equal(multiply(&s), API_SUCCESS);
     assert_ptr_not_equal(strstr(emu_fault_text(), "b: no allocation holds 80 bytes"), NULL);
     emu_faults_forget();

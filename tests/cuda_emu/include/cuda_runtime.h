@@ -215,9 +215,9 @@ static inline void mma_1688_tf32(float d[4], const uint32_t a[4], const uint32_t
 {
     emu_mma(8, "tf32", d, a, b, EMU_HERE("mma_1688_tf32"));
 }
-template <bool turned> static inline void load_matrix_x4(uint32_t r[4], const void *row)
+template <bool transposed> static inline void load_matrix_x4(uint32_t r[4], const void *row)
 {
-    emu_load_matrix_x4(r, row, turned, EMU_HERE("load_matrix_x4"));
+    emu_load_matrix_x4(r, row, transposed, EMU_HERE("load_matrix_x4"));
 }
 
 static inline void atomic_min_u64(uint64_t *at, uint64_t x)

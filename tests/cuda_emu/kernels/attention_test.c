@@ -113,9 +113,9 @@ static tensor tensor_drawn(launch_type type, size_t n, uint32_t seed)
     return t;
 }
 
-static void *tensor_room(launch_type type, size_t n)
+static void *tensor_alloc(launch_type type, size_t n)
 {
-    return device_room(stored_bytes(type, n));
+    return device_alloc(stored_bytes(type, n));
 }
 
 /* What a run works on, and what it should give. */
@@ -137,7 +137,8 @@ static size_t elements(const graph_shape *s)
     return n;
 }
 
-static size_t at(const attention_lie *l, int64_t batch, int64_t head, int64_t position, int64_t i)
+static size_t at(const attention_layout *l, int64_t batch, int64_t head, int64_t position,
+                 int64_t i)
 {
     return (size_t)(l->offset + batch * l->batch + head * l->head + position * l->position + i);
 }
@@ -309,12 +310,12 @@ static void compute_reference(stage *g)
     free(p);
 }
 
-static launch_lie lie_of(const attention_lie *l)
+static launch_layout layout_of(const attention_layout *l)
 {
-    return (launch_lie){l->batch, l->head, l->position};
+    return (launch_layout){l->batch, l->head, l->position};
 }
 
-static void *begin_of(void *device, launch_type type, const attention_lie *l)
+static void *begin_of(void *device, launch_type type, const attention_layout *l)
 {
     return (char *)device + stored_bytes(type, (size_t)l->offset);
 }
@@ -340,14 +341,14 @@ static launch_attention launch_of(const stage *g, const engine *e)
         .q = begin_of(g->q.device, e->operands, &g->f.q),
         .k = begin_of(g->k.device, e->operands, &g->f.k),
         .v = begin_of(g->v.device, e->operands, &g->f.v),
-        .q_lie = lie_of(&g->f.q),
-        .k_lie = lie_of(&g->f.k),
-        .v_lie = lie_of(&g->f.v),
-        .y_lie = lie_of(&g->f.y),
+        .q_layout = layout_of(&g->f.q),
+        .k_layout = layout_of(&g->f.k),
+        .v_layout = layout_of(&g->f.v),
+        .y_layout = layout_of(&g->f.y),
         .mask = g->device_mask,
         .mask_chooses = s->mask_chooses,
-        .y = tensor_room(e->results, g->dy.n),
-        .lse = device_room(sizeof(float) * (size_t)(s->batch * s->q_heads * s->q_length)),
+        .y = tensor_alloc(e->results, g->dy.n),
+        .lse = device_alloc(sizeof(float) * (size_t)(s->batch * s->q_heads * s->q_length)),
     };
     mask_strides(s, t.mask_stride);
     if (s->ratio > 0.0f)
@@ -403,17 +404,17 @@ static void play_backward(const stage *g, const engine *e, const launch_attentio
 {
     bool packed = g->s->kind == PACKED;
     launch_type type = e->results;
-    void *dq = tensor_room(type, g->q.n), *dk = packed ? dq : tensor_room(type, g->k.n);
-    void *dv = packed ? dq : tensor_room(type, g->v.n);
+    void *dq = tensor_alloc(type, g->q.n), *dk = packed ? dq : tensor_alloc(type, g->k.n);
+    void *dv = packed ? dq : tensor_alloc(type, g->v.n);
     launch_attention_bwd b = {
         .of = *t,
         .dy = g->dy.device,
         .delta =
-            device_room(sizeof(float) * (size_t)(g->s->batch * g->s->q_heads * g->s->q_length)),
+            device_alloc(sizeof(float) * (size_t)(g->s->batch * g->s->q_heads * g->s->q_length)),
         .dq = begin_of(dq, type, &g->f.q),
         .dk = begin_of(dk, type, &g->f.k),
         .dv = begin_of(dv, type, &g->f.v),
-        .dmask = g->dmask ? device_room(sizeof(float) * mask_elements(g)) : NULL,
+        .dmask = g->dmask ? device_alloc(sizeof(float) * mask_elements(g)) : NULL,
     };
     uint64_t before = emu_matmuls_run();
     launch_attention_backward(kernel_test_stream(), &b);

@@ -41,8 +41,9 @@ static launch_batch_norm_call call_of(const shape *s, launch_type type, bool las
                                     .channels_last = last,
                                     .epsilon = 1e-3f,
                                     .pieces = s->pieces,
-                                    .room = device_room((size_t)(s->pieces * s->channels) * 16),
-                                    .lines = device_room((size_t)s->channels * 32)};
+                                    .workspace =
+                                        device_alloc((size_t)(s->pieces * s->channels) * 16),
+                                    .lines = device_alloc((size_t)s->channels * 32)};
 }
 
 static void describe(char ret[96], const char *what, const shape *s, launch_type type, bool last)
@@ -63,7 +64,7 @@ static void forward(const shape *s, launch_type type, bool last)
     launch_batch_norm_call c = call_of(s, type, last);
     numbers(x, n, (uint32_t)n, 2.0f, 20.0f);
     void *from = stored_on_device(type, x, n);
-    float *m = device_room(channels * sizeof *m), *v = device_room(channels * sizeof *v);
+    float *m = device_alloc(channels * sizeof *m), *v = device_alloc(channels * sizeof *v);
     launch_batch_norm_statistics(kernel_test_stream(), &c, m, v, from);
     from_device(mean, m, channels * sizeof *m);
     from_device(variance, v, channels * sizeof *v);
@@ -178,11 +179,11 @@ static void backward(const shape *s, launch_type type, bool last, bool training,
     const void *stored_x = stored_on_device(type, x, n);
     void *stored_dy = stored_on_device(type, dy, n), *gradient = stored_dy;
     if (from == CHAINED)
-        gradient = stored_room(type, n);
+        gradient = stored_alloc(type, n);
     launch_chain_call chain = doubles(type, (int64_t)n, stored_dy, gradient);
-    void *dx = !want_dx ? NULL : from == CHAINED ? stored_room(type, n) : gradient;
-    float *dscale = device_room(channels * sizeof *dscale),
-          *dbias = device_room(channels * sizeof *dbias);
+    void *dx = !want_dx ? NULL : from == CHAINED ? stored_alloc(type, n) : gradient;
+    float *dscale = device_alloc(channels * sizeof *dscale),
+          *dbias = device_alloc(channels * sizeof *dbias);
     const float *biases = vector(bias, s, 6, 0.5f, 0.0f);
     c.before = from == CHAINED ? &chain : NULL;
     c.relu_bias = from == THROUGH_RELU ? biases : NULL;
@@ -232,7 +233,7 @@ static void far_from_zero(void **state)
         size_t n = (size_t)(s->n * s->channels * s->plane);
         launch_batch_norm_call c = call_of(s, LAUNCH_F32, last);
         numbers(x, n, 1, 1.0f, 4096.0f);
-        float *m = device_room(8), *v = device_room(8);
+        float *m = device_alloc(8), *v = device_alloc(8);
         launch_batch_norm_statistics(kernel_test_stream(), &c, m, v, on_device(x, n * sizeof *x));
         from_device(variance, v, 8);
         for (int64_t k = 0; k < 2; k++) {

@@ -106,7 +106,7 @@ static void floats_broadcast(void **state)
             launch_types t = mixtures[(i + shift) % COUNT_OF(mixtures)];
             size_t n = (size_t)graph_shape_elements(&shapes[i].y), of_a = shift == 2,
                    of_b = shift == 3;
-            void *y = (char *)stored_room(t.y, n + 1) + stored_bytes(t.y, shift == 1);
+            void *y = (char *)stored_alloc(t.y, n + 1) + stored_bytes(t.y, shift == 1);
             axes over = axes_at(i, 2);
             const void *a = stored_operand(i, 0, t.a, of_a, as);
             const void *b = stored_operand(i, 1, t.b, of_b, as);
@@ -138,7 +138,7 @@ static void gradients_follow_an_operand(void **state)
     for (size_t i = 0; i < COUNT_OF(shapes); i++) {
         launch_types t = mixtures[i % COUNT_OF(mixtures)];
         size_t n = (size_t)graph_shape_elements(&shapes[i].y);
-        void *y = stored_room(t.y, n);
+        void *y = stored_alloc(t.y, n);
         axes over = axes_at(i, 3);
         const void *a = stored_operand(i, 0, t.a, 0, as), *b = stored_operand(i, 1, t.b, 0, as);
         launch_choice(kernel_test_stream(), CHOICE_prelu_bwd, t, y, a, b,
@@ -168,7 +168,7 @@ static void chosen_are_elements_of_any_size(void **state)
             for (int k = 0; k < 3; k++)
                 x[k] = on_device(bytes[k], (size_t)graph_shape_elements(&shapes[i].operand[k]) *
                                                (k == 0 ? 1 : element));
-            void *y = device_room(n * element);
+            void *y = device_alloc(n * element);
             axes over = axes_at(i, 3);
             launch_where(kernel_test_stream(), element, y, x[0], x[1], x[2], &over);
             from_device(chosen, y, n * element);
@@ -190,7 +190,7 @@ static void pieces_make_the_whole(void **state)
     for (size_t i = 0; i < COUNT_OF(shapes); i++)
         for (size_t m = 0; m < COUNT_OF(most); m++) {
             size_t n = (size_t)graph_shape_elements(&shapes[i].y);
-            float *y = device_room(n * sizeof *y);
+            float *y = device_alloc(n * sizeof *y);
             axes over = axes_at(i, 2);
             int pieces = scene_subtract(kernel_test_stream(), y, operand(i, 0, 0), operand(i, 1, 0),
                                         &over, most[m]);
@@ -290,7 +290,7 @@ static void whole_numbers_wrap_around(void **state)
         size_t bytes = dtype_bytes(types[t]);
         for (int i = 0; i < WHOLES; i++)
             store(types[t], a, i, wholes[i]);
-        void *x = on_device(a, WHOLES * bytes), *to = device_room(WHOLES * WHOLES * bytes);
+        void *x = on_device(a, WHOLES * bytes), *to = device_alloc(WHOLES * WHOLES * bytes);
         for (whole_function f = WHOLE_add; f <= WHOLE_fmod; f++) {
             launch_whole(kernel_test_stream(), f, types[t], to, x, x, &over);
             from_device(y, to, WHOLES * WHOLES * bytes);
@@ -316,7 +316,7 @@ static void floats_compare_as_c_does(void **state)
     graph_shape all = {2, {STRANGE, STRANGE}}, column = {2, {STRANGE, 1}}, row = {1, {STRANGE}};
     axes over = axes_of_broadcast(&all, (const graph_shape *const[]){&column, &row}, 2);
     const float *x = on_device(strange, sizeof strange);
-    uint8_t *to = device_room(sizeof y);
+    uint8_t *to = device_alloc(sizeof y);
     for (compare_function f = COMPARE_equal; f <= COMPARE_greater_or_equal; f++) {
         launch_compare(kernel_test_stream(), f, DT_F32, to, x, x, &over);
         from_device(y, to, sizeof y);
@@ -333,7 +333,7 @@ static void questions_know_what_is_no_number(void **state)
     (void)state;
     uint8_t y[STRANGE];
     const float *x = on_device(strange, sizeof strange);
-    uint8_t *to = device_room(sizeof y);
+    uint8_t *to = device_alloc(sizeof y);
     for (question_function f = QUESTION_is_nan; f <= QUESTION_never; f++) {
         launch_question(kernel_test_stream(), f, to, x, STRANGE);
         from_device(y, to, sizeof y);
@@ -357,7 +357,7 @@ static void floats_are_cast_to_the_nearest_there_is(void **state)
     static const dtype types[] = {DT_I64, DT_I32, DT_U8, DT_BOOL};
     int64_t y[STRANGE];
     const float *x = on_device(strange, sizeof strange);
-    void *to = device_room(sizeof y);
+    void *to = device_alloc(sizeof y);
     for (size_t t = 0; t < COUNT_OF(types); t++) {
         launch_cast(kernel_test_stream(), DT_F32, types[t], to, x, STRANGE);
         from_device(y, to, STRANGE * dtype_bytes(types[t]));
@@ -374,7 +374,7 @@ static void floats_are_rounded_to_half(void **state)
     static const uint16_t want[] = {0x3f80, 0x3f80, 0x3f82, 0x3f81, 0xbf80,
                                     0x7f80, 0x8000, 0x7f80, 0x7f80};
     uint16_t y[COUNT_OF(x)];
-    void *to = device_room(sizeof y);
+    void *to = device_alloc(sizeof y);
     launch_round(kernel_test_stream(), (launch_types){.y = LAUNCH_BF16}, to, on_device(x, sizeof x),
                  COUNT_OF(x));
     from_device(y, to, sizeof y);
@@ -389,7 +389,7 @@ static void halves_are_widened(void **state)
     static const launch_type types[] = {LAUNCH_BF16, LAUNCH_F16};
     float x[N], y[N];
     uint16_t half[N];
-    void *to = device_room(sizeof y);
+    void *to = device_alloc(sizeof y);
     random_floats(x, N, 3);
     for (size_t t = 0; t < COUNT_OF(types); t++) {
         to_stored(half, types[t], x, N);

@@ -58,7 +58,7 @@ typedef struct arrays {
 static arrays on_the_device(void)
 {
     return (arrays){on_device(x, FEW * sizeof *x), on_device(u, FEW * sizeof *u),
-                    on_device(v, FEW * sizeof *v), device_room(FEW * sizeof *x)};
+                    on_device(v, FEW * sizeof *v), device_alloc(FEW * sizeof *x)};
 }
 
 /* One step that finds what it is of as the function's operands `slot` and the others in order. */
@@ -75,7 +75,7 @@ static void expect_step(const char *name, chain_function f, int slot, int n_oper
         if (i != slot)
             *beside[k++] = dense(DT_F32, operand[i], FEW);
     from_device(want, a->y, FEW * sizeof *want);
-    c.step[0].y = device_room(FEW * sizeof *got);
+    c.step[0].y = device_alloc(FEW * sizeof *got);
     launch_chain(kernel_test_stream(), &c);
     from_device(got, c.step[0].y, FEW * sizeof *got);
     expect_bits(name, got, want, FEW);
@@ -119,7 +119,7 @@ static void expect_form(int64_t n, size_t form, launch_type type, int64_t begin)
     launch_chain_call c = {.elements = n, .n = 1};
     fill((uint32_t)form);
     char *from = stored_on_device(type, u, (size_t)(begin + count));
-    float *to = device_room((size_t)(begin + n) * sizeof *to);
+    float *to = device_alloc((size_t)(begin + n) * sizeof *to);
     c.source = dense(DT_F32, (float *)on_device(x, (size_t)(begin + n) * sizeof *x) + begin, n);
     c.step[0] =
         (chain_step){.function = CHAIN_BINARY_sub, .y = to + begin, .y_type = DT_F32, .slot = 1};
@@ -148,9 +148,9 @@ static void operands_are_found_wherever_they_are(void **state)
 
 static void round_to(float *ret, launch_type type, const float *from, size_t n)
 {
-    char room[MOST * sizeof(float)];
-    to_stored(room, type, from, n);
-    from_stored(ret, type, room, n);
+    char stored[MOST * sizeof(float)];
+    to_stored(stored, type, from, n);
+    from_stored(ret, type, stored, n);
 }
 
 /* Three functions and a copy, the number of each stored as another type. What a function makes goes
@@ -160,8 +160,8 @@ static void expect_stores(int64_t n)
     launch_chain_call c = {.elements = n, .n = 4};
     size_t count = (size_t)n;
     fill(5);
-    void *to[] = {device_room(stored_bytes(LAUNCH_BF16, count)),
-                  device_room(stored_bytes(LAUNCH_F16, count)), device_room(count * sizeof *x)};
+    void *to[] = {device_alloc(stored_bytes(LAUNCH_BF16, count)),
+                  device_alloc(stored_bytes(LAUNCH_F16, count)), device_alloc(count * sizeof *x)};
     c.source = dense(DT_F32, on_device(x, count * sizeof *x), n);
     c.step[0] = (chain_step){.function = CHAIN_UNARY_relu, .y = to[0], .y_type = DT_BF16};
     c.step[1] = (chain_step){.function = CHAIN_nothing, .y = to[1], .y_type = DT_F16};
@@ -200,8 +200,8 @@ static void expect_dropout(int64_t n)
     size_t count = (size_t)n;
     rng r = rng_make(5, RNG_DROPOUT, rng_mix(drop.stream, (uint64_t)batch));
     fill(6);
-    float *to = device_room(count * sizeof *to);
-    uint8_t *made = device_room(count);
+    float *to = device_alloc(count * sizeof *to);
+    uint8_t *made = device_alloc(count);
     c.source = dense(DT_F32, on_device(x, count * sizeof *x), n);
     c.step[0] = (chain_step){.function = CHAIN_drop, .drop = drop, .mask = made};
     c.step[0].drop.batch = on_device(&batch, sizeof batch);
@@ -241,7 +241,7 @@ static void a_choice_has_what_is_held_on_either_side(void **state)
     float *other = on_device(u, N * sizeof *u);
     for (int slot = 1; slot < 3; slot++) {
         launch_chain_call c = {.elements = N, .n = 1};
-        float *to = device_room(N * sizeof *to);
+        float *to = device_alloc(N * sizeof *to);
         c.source = dense(DT_F32, on_device(x, N * sizeof *x), N);
         c.step[0] = (chain_step){.function = CHAIN_where, .slot = slot, .y = to, .y_type = DT_F32};
         c.step[0].u = dense(DT_BOOL, condition, N);
@@ -263,7 +263,7 @@ static void a_long_chain_keeps_its_order(void **state)
     launch_chain_call c = {.elements = N, .n = CHAIN_STEPS};
     fill(8);
     float *a = on_device(u, N * sizeof *u), *b = on_device(v, N * sizeof *v);
-    float *to = device_room(N * sizeof *to);
+    float *to = device_alloc(N * sizeof *to);
     c.source = dense(DT_F32, on_device(x, N * sizeof *x), N);
     for (int k = 0; k < CHAIN_STEPS; k++) {
         c.step[k] = (chain_step){.function = k % 2 ? CHAIN_BINARY_sub : CHAIN_CHOICE_prelu_bwd,

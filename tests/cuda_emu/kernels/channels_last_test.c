@@ -1,4 +1,4 @@
-/* Images turned to channels last: moved, and rounded, number by number. */
+/* Images transposed to channels last: moved, and rounded, number by number. */
 #include "cuda_emu/kernels/support_stored.h"
 
 #include "backend/cuda/kernels/channels_last.h"
@@ -7,7 +7,7 @@ enum { MOST = 4096 };
 
 static void check(launch_types t, int64_t images, int64_t channels, int64_t positions)
 {
-    static float x[MOST], turned[MOST];
+    static float x[MOST], transposed[MOST];
     static uint32_t want[MOST], got[MOST];
     size_t n = (size_t)(images * channels * positions);
     random_floats(x, n, 1);
@@ -15,10 +15,10 @@ static void check(launch_types t, int64_t images, int64_t channels, int64_t posi
     for (size_t i = 0; i < n; i++) {
         size_t image = i / (size_t)(channels * positions), in = i % (size_t)(channels * positions);
         size_t channel = in / (size_t)positions, position = in % (size_t)positions;
-        turned[(image * (size_t)positions + position) * (size_t)channels + channel] = x[i];
+        transposed[(image * (size_t)positions + position) * (size_t)channels + channel] = x[i];
     }
-    to_stored(want, t.y, turned, n);
-    void *y = stored_room(t.y, n);
+    to_stored(want, t.y, transposed, n);
+    void *y = stored_alloc(t.y, n);
     launch_channels_last(kernel_test_stream(), t, y, from, images, channels, positions);
     from_device(got, y, stored_bytes(t.y, n));
     assert_memory_equal(got, want, stored_bytes(t.y, n));

@@ -126,7 +126,7 @@ static conv_layout layout_of(int64_t channels, int64_t positions, bool channels_
 }
 
 /* Index into memory of element i of [outer, channels, positions]. */
-static int64_t lies_at(const conv_layout *l, int64_t i, int64_t channels, int64_t positions)
+static int64_t offset_in(const conv_layout *l, int64_t i, int64_t channels, int64_t positions)
 {
     return i / (channels * positions) * l->outer + i / positions % channels * l->channel +
            i % positions * l->position;
@@ -161,7 +161,7 @@ static conv_operand factor(const way *m, float *values, int64_t n, int64_t chann
     if (m->kind == TILE_TF32)
         tf32_all(values, n);
     for (int64_t i = 0; i < n; i++)
-        lying[m->shift + lies_at(&o.at, i, channels, positions)] = values[i];
+        lying[m->shift + offset_in(&o.at, i, channels, positions)] = values[i];
     size_t all = (size_t)(m->shift + n);
     to_stored(bytes, type, lying, all);
     o.data =
@@ -173,7 +173,7 @@ static conv_operand factor(const way *m, float *values, int64_t n, int64_t chann
 
 static conv_operand result(int64_t n, int64_t channels, int64_t positions, bool channels_last)
 {
-    return (conv_operand){.data = device_room((size_t)n * sizeof(float)),
+    return (conv_operand){.data = device_alloc((size_t)n * sizeof(float)),
                           .type = DT_F32,
                           .at = layout_of(channels, positions, channels_last)};
 }
@@ -184,7 +184,7 @@ static void take(float *ret, const conv_operand *o, int64_t n, int64_t channels,
     static float lying[MOST];
     from_device(lying, o->data, (size_t)n * sizeof(float));
     for (int64_t i = 0; i < n; i++)
-        ret[i] = lying[lies_at(&o->at, i, channels, positions)];
+        ret[i] = lying[offset_in(&o->at, i, channels, positions)];
 }
 
 static void set_factors(const conv_task *t, const way *m, conv_task *ret)
@@ -200,7 +200,7 @@ static void set_factors(const conv_task *t, const way *m, conv_task *ret)
 
 static float *parts_for(const conv_task *t, int64_t of_made)
 {
-    return t->cut.pieces > 1 ? device_room((size_t)(t->cut.pieces * of_made) * sizeof(float))
+    return t->cut.pieces > 1 ? device_alloc((size_t)(t->cut.pieces * of_made) * sizeof(float))
                              : NULL;
 }
 

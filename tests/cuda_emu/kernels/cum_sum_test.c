@@ -29,7 +29,7 @@ static void sum_and_compare(launch_along_call c)
     size_t n = (size_t)(c.outer * c.axis * c.inner);
     char what[96];
     random_floats(x, n, (uint32_t)c.axis);
-    float *y = device_room(n * sizeof *y);
+    float *y = device_alloc(n * sizeof *y);
     launch_cum_sum(kernel_test_stream(), &c, y, on_device(x, n * sizeof *x));
     from_device(got, y, n * sizeof *y);
     reference(&c);

@@ -43,20 +43,20 @@ static void drop(launch_type type, size_t n, float ratio, bool in_place)
 {
     launch_dropout d = dropout_of(ratio);
     numbers(x, n, (uint32_t)n, 2.0f, 0.0f);
-    void *from = stored_on_device(type, x, n), *to = in_place ? from : stored_room(type, n);
-    uint8_t *made = device_room(n);
+    void *from = stored_on_device(type, x, n), *to = in_place ? from : stored_alloc(type, n);
+    uint8_t *made = device_alloc(n);
     launch_drop(kernel_test_stream(), type, to, made, from, (int64_t)n, &d);
     stored_from_device(y, type, to, n);
     from_device(mask, made, n);
     expect(type, &d, n);
 
     const void *gradient = stored_on_device(type, x, n);
-    void *dx = stored_room(type, n);
+    void *dx = stored_alloc(type, n);
     launch_types same = {.y = type, .a = type}, wide = {.y = LAUNCH_F32, .a = type};
     launch_drop_bwd(kernel_test_stream(), same, dx, gradient, made, (int64_t)n, d.scale);
     stored_from_device(y, type, dx, n);
     expect(type, &d, n);
-    void *floats = stored_room(LAUNCH_F32, n);
+    void *floats = stored_alloc(LAUNCH_F32, n);
     launch_drop_bwd(kernel_test_stream(), wide, floats, gradient, made, (int64_t)n, d.scale);
     from_device(y, floats, n * sizeof *y);
     expect(LAUNCH_F32, &d, n);
@@ -77,7 +77,7 @@ static void no_mask_is_wanted(void **state)
     (void)state;
     launch_dropout d = dropout_of(0.3f);
     numbers(x, 10, 1, 1.0f, 0.0f);
-    float *from = on_device(x, 11 * sizeof *x), *to = device_room(11 * sizeof *x);
+    float *from = on_device(x, 11 * sizeof *x), *to = device_alloc(11 * sizeof *x);
     launch_drop(kernel_test_stream(), LAUNCH_F32, to + 1, NULL, from + 1, 10, &d);
     from_device(y, to + 1, 10 * sizeof *y);
     rng r = rng_make(seed, RNG_DROPOUT, rng_mix(stream, (uint64_t)batch));

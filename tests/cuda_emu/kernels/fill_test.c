@@ -12,7 +12,7 @@ static void every_element_is_the_value(void **state)
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             uint8_t got[300 * 8];
             size_t n = (size_t)sizes[k] * (size_t)bytes;
-            void *y = device_room(n);
+            void *y = device_alloc(n);
             launch_fill(kernel_test_stream(), y, sizes[k], bytes, value);
             from_device(got, y, n);
             for (int64_t i = 0; i < sizes[k]; i++)

@@ -79,16 +79,17 @@ static void positions_mean_their_neighbours(void **state)
         const float *dev_x = on_device(x, planes * PLANE * sizeof *x);
         const float *dev_dy = on_device(dy, planes * POSITIONS * sizeof *dy);
         const float *dev_grid = on_device(grid, sizeof grid);
-        float *dev_y = device_room(planes * POSITIONS * sizeof *x);
-        float *dev_dgrid = device_room(sizeof grid);
+        float *dev_y = device_alloc(planes * POSITIONS * sizeof *x);
+        float *dev_dgrid = device_alloc(sizeof grid);
         reference(counts[k]);
         launch_grid_sample(kernel_test_stream(), &s, dev_y, dev_x, dev_grid);
         from_device(got, dev_y, planes * POSITIONS * sizeof *got);
         assert_floats_close("y", got, y, planes * POSITIONS, 1e-5, 1e-5);
         for (int64_t at_once = 1; at_once <= IMAGES; at_once++) {
-            float *dev_dx = device_room(planes * PLANE * sizeof *x);
-            launch_grid_sample_spread(kernel_test_stream(), &s, at_once, dev_dx, dev_dy, dev_grid,
-                                      device_room(launch_grid_sample_room(&s, at_once)));
+            float *dev_dx = device_alloc(planes * PLANE * sizeof *x);
+            launch_grid_sample_spread(
+                kernel_test_stream(), &s, at_once, dev_dx, dev_dy, dev_grid,
+                device_alloc(launch_grid_sample_workspace_bytes(&s, at_once)));
             from_device(got, dev_dx, planes * PLANE * sizeof *got);
             assert_floats_close("dx", got, dx, planes * PLANE, 1e-5, 1e-5);
         }

@@ -44,9 +44,9 @@ static launch_group_norm_call call_of(const shape *s, launch_type type)
                                     .plane = s->plane,
                                     .epsilon = (float)EPSILON,
                                     .pieces = s->pieces,
-                                    .room = device_room((size_t)s->pieces * rows * 16),
-                                    .lines = device_room(rows * 16),
-                                    .sums = device_room(rows * 8)};
+                                    .workspace = device_alloc((size_t)s->pieces * rows * 16),
+                                    .lines = device_alloc(rows * 16),
+                                    .sums = device_alloc(rows * 8)};
 }
 
 static void describe(char ret[96], const char *what, const shape *s, launch_type type)
@@ -67,8 +67,8 @@ static void forward(const shape *s, launch_type type, bool in_place)
     size_t channels = (size_t)(s->groups * s->per_group);
     launch_group_norm_call c = call_of(s, type);
     numbers(x, n, (uint32_t)n, 2.0f, 30.0f);
-    void *from = stored_on_device(type, x, n), *to = in_place ? from : stored_room(type, n);
-    float *m = device_room(groups * sizeof *m), *i = device_room(groups * sizeof *i);
+    void *from = stored_on_device(type, x, n), *to = in_place ? from : stored_alloc(type, n);
+    float *m = device_alloc(groups * sizeof *m), *i = device_alloc(groups * sizeof *i);
     launch_group_norm(kernel_test_stream(), &c, to, m, i, from, vector(scale, channels, 3, 1, 1),
                       vector(bias, channels, 4, 1, 0));
     int64_t length = row_length(s);
@@ -138,8 +138,8 @@ static void backward(const shape *s, launch_type type, bool in_place)
     numbers(dy, n, (uint32_t)n + 1, 1.0f, 0.1f);
     const void *from = stored_on_device(type, x, n);
     void *gradient = stored_on_device(type, dy, n),
-         *dx = in_place ? gradient : stored_room(type, n);
-    float *ds = device_room(channels * sizeof *ds), *db = device_room(channels * sizeof *db);
+         *dx = in_place ? gradient : stored_alloc(type, n);
+    float *ds = device_alloc(channels * sizeof *ds), *db = device_alloc(channels * sizeof *db);
     launch_group_norm_bwd(kernel_test_stream(), &c, dx, ds, db, gradient, from,
                           vector(scale, channels, 3, 1, 1), vector(mean, groups, 4, 0.3f, 1),
                           vector(inverse, groups, 5, 0.3f, 1));

@@ -20,7 +20,7 @@ static void compare(int64_t n, int64_t channels, int64_t inner)
         float product = (float)bytes[i] * b.scale[c];
         want[i] = product + b.offset[c];
     }
-    float *y = device_room((size_t)n * sizeof(float));
+    float *y = device_alloc((size_t)n * sizeof(float));
     launch_expand_bytes(kernel_test_stream(), &b, y, on_device(bytes, (size_t)n));
     from_device(got, y, (size_t)n * sizeof(float));
     assert_memory_equal(got, want, (size_t)n * sizeof(float));

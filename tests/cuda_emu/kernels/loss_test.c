@@ -98,7 +98,7 @@ static launch_loss_call make(const problem *p, void **ret_scores, uint64_t **ret
         .ignore = -7,
         .reduction = p->reduction,
         .pieces = p->pieces,
-        .room = device_room(((size_t)p->pieces * 2 + 1) * sizeof(double)),
+        .workspace = device_alloc(((size_t)p->pieces * 2 + 1) * sizeof(double)),
         .fault = *ret_fault,
         .fault_node = (uint64_t)5 << 40,
     };
@@ -154,9 +154,9 @@ static void compare(const problem *p)
     launch_loss_call c = make(p, &scores, &fault);
     size_t rows = (size_t)(p->n * p->inner);
     size_t n_loss = p->reduction == LAUNCH_LOSS_NONE ? rows : 1;
-    float *loss = device_room(n_loss * sizeof *loss);
-    float *m = p->log_probs ? NULL : device_room(rows * sizeof *m);
-    float *l = p->log_probs ? NULL : device_room(rows * sizeof *l);
+    float *loss = device_alloc(n_loss * sizeof *loss);
+    float *m = p->log_probs ? NULL : device_alloc(rows * sizeof *m);
+    float *l = p->log_probs ? NULL : device_alloc(rows * sizeof *l);
     double sum, total = reference(p, &sum);
     char what[96];
     launch_loss(kernel_test_stream(), &c, loss, m, l, scores);
@@ -189,17 +189,17 @@ typedef struct result {
 static result result_new(const problem *p, void *scores)
 {
     size_t rows = (size_t)p->n;
-    return (result){.loss = device_room(rows * sizeof(float)),
-                    .most = device_room(rows * sizeof(float)),
-                    .log_sum = device_room(rows * sizeof(float)),
-                    .counts = device_room(2 * sizeof(int64_t)),
+    return (result){.loss = device_alloc(rows * sizeof(float)),
+                    .most = device_alloc(rows * sizeof(float)),
+                    .log_sum = device_alloc(rows * sizeof(float)),
+                    .counts = device_alloc(2 * sizeof(int64_t)),
                     .scores = scores};
 }
 
 static void make_each_alone(const launch_loss_call *c, const result *r, const float *gradient)
 {
     launch_loss_call judged = *c;
-    judged.room = device_room((size_t)c->n);
+    judged.workspace = device_alloc((size_t)c->n);
     launch_accuracy(kernel_test_stream(), &judged, r->counts, r->counts + 1, r->scores);
     launch_loss(kernel_test_stream(), c, r->loss, r->most, r->log_sum, r->scores);
     launch_loss_bwd(kernel_test_stream(), c, r->scores, r->scores, gradient, r->most, r->log_sum);
@@ -232,10 +232,10 @@ static void expect_same_bits(const problem *p, bool gradients, bool judges)
                                             .log_sum = made.log_sum,
                                             .dscores = gradients ? scores[0] : NULL,
                                             .dloss = gradients ? gradient : NULL,
-                                            .own = gradients ? device_room(rows * 4) : NULL,
+                                            .own = gradients ? device_alloc(rows * 4) : NULL,
                                             .right = judges ? made.counts : NULL,
                                             .counted = judges ? made.counts + 1 : NULL,
-                                            .verdict = judges ? device_room(rows) : NULL},
+                                            .verdict = judges ? device_alloc(rows) : NULL},
                         scores[0]);
     make_each_alone(&c, &alone, gradient);
     describe(what, "at once", p);
@@ -266,7 +266,7 @@ static void labels_that_are_no_class(void **state)
     void *scores;
     uint64_t *fault, fault_host;
     launch_loss_call c = make(&(problem){300, 4, 1, 0, LAUNCH_F32, .pieces = 3}, &scores, &fault);
-    float *loss = device_room(sizeof *loss), *rows = device_room(600 * sizeof *rows), value;
+    float *loss = device_alloc(sizeof *loss), *rows = device_alloc(600 * sizeof *rows), value;
     labels[299] = -1;
     labels[150] = 4;
     labels[77] = INT64_MAX;
@@ -283,8 +283,8 @@ static void a_mean_of_nothing(void **state)
 {
     (void)state;
     launch_loss_call c = {.classes = 4, .inner = 1, .pitch = 4, .pieces = 1};
-    float *loss = device_room(sizeof *loss), value;
-    c.room = device_room(3 * sizeof(double));
+    float *loss = device_alloc(sizeof *loss), value;
+    c.workspace = device_alloc(3 * sizeof(double));
     launch_loss(kernel_test_stream(), &c, loss, NULL, NULL, NULL);
     from_device(&value, loss, sizeof value);
     assert_true(isnan(value));
@@ -304,8 +304,8 @@ static void judge(int64_t n, int64_t classes, int64_t inner, launch_type type, c
                           .labels = on_device(of, (size_t)rows * sizeof *of),
                           .has_ignore = true,
                           .ignore = -1,
-                          .room = device_room((size_t)rows)};
-    int64_t *device_right = device_room(8), *device_counted = device_room(8);
+                          .workspace = device_alloc((size_t)rows)};
+    int64_t *device_right = device_alloc(8), *device_counted = device_alloc(8);
     launch_accuracy(kernel_test_stream(), &c, device_right, device_counted,
                     stored_on_device(type, x, (size_t)(n * classes * inner)));
     from_device(&got_right, device_right, 8);

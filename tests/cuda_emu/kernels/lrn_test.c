@@ -59,7 +59,7 @@ static void windows(void **state)
         numbers(x, n, (uint32_t)n, 2.0f, 0.5f);
         numbers(dy, n, (uint32_t)n + 1, 1.0f, 0.0f);
         const float *from = on_device(x, bytes), *gradient = on_device(dy, bytes);
-        float *to = device_room(bytes), *seen = device_room(bytes), *dx = device_room(bytes);
+        float *to = device_alloc(bytes), *seen = device_alloc(bytes), *dx = device_alloc(bytes);
         launch_lrn(kernel_test_stream(), c, to, seen, from);
         launch_lrn_bwd(kernel_test_stream(), c, dx, gradient, from, to, seen);
         from_device(y, to, bytes);
@@ -79,7 +79,7 @@ static void nothing_is_wanted(void **state)
     (void)state;
     launch_lrn_call c = {1, 3, 1, 1, 1, 0.1f, 0.5f, 1.0f};
     const float in[] = {1, 2, 3};
-    float *to = device_room(sizeof in);
+    float *to = device_alloc(sizeof in);
     launch_lrn(kernel_test_stream(), &c, to, NULL, on_device(in, sizeof in));
     from_device(got, to, sizeof in);
     const double out[] = {1 / sqrt(1.5), 2 / sqrt(2.4), 3 / sqrt(2.3)};

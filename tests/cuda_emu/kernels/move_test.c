@@ -30,7 +30,7 @@ static const box moved[] = {
     {{4, {2, 3, 2, 5}, {{60, -1}, {20, 10}, {10, 2}, {2, 31}}}, 120, 1, 160, 4, 0},
 };
 
-static const box turned[] = {
+static const box transposed[] = {
     {{2, {67, 45}, {{45, 1}, {1, 67}}}, 67 * 45, 0, 67 * 45, 0, 0},
     {{2, {32, 64}, {{70, 1}, {1, 40}}}, 32 * 70, 1, 64 * 40, 2, 0},
     {{2, {3, 33}, {{33, 1}, {1, 3}}}, 99, 0, 99, 0, 0},
@@ -69,7 +69,7 @@ static void check_move(const box *b, size_t element, bool turns)
     char *first = y + b->to * (int64_t)element;
     x += b->from * (int64_t)element;
     if (turns)
-        launch_turn(kernel_test_stream(), element, first, x, &b->over, b->down);
+        launch_transpose(kernel_test_stream(), element, first, x, &b->over, b->down);
     else
         launch_move(kernel_test_stream(), element, first, x, &b->over);
     from_device(to, y, bytes);
@@ -87,9 +87,9 @@ static void boxes_go_where_strides_say(void **state)
 static void matrices_turn(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(turned); i++)
+    for (size_t i = 0; i < COUNT_OF(transposed); i++)
         for (size_t element = 1; element <= 8; element *= 2)
-            check_move(&turned[i], element, true);
+            check_move(&transposed[i], element, true);
 }
 
 static void boxes_are_added(void **state)
@@ -135,7 +135,7 @@ static void triangles_stay(void **state)
                                c.element);
                 }
                 void *x = on_device(from, ALL * c.element);
-                void *y = s % 2 ? x : device_room(ALL * c.element);
+                void *y = s % 2 ? x : device_alloc(ALL * c.element);
                 launch_trilu(kernel_test_stream(), &c, y, x);
                 from_device(to, y, ALL * c.element);
                 assert_memory_equal(to, want, ALL * c.element);
@@ -177,7 +177,7 @@ static void one_place_is_hot(void **state)
                                   : types[t] == DT_I64 ? on_device(wide, sizeof wide)
                                                        : on_device(narrow, sizeof narrow);
             size_t bytes = INDICES * DEPTH * c.element;
-            void *y = device_room(bytes);
+            void *y = device_alloc(bytes);
             launch_one_hot(kernel_test_stream(), &c, y, indices);
             from_device(to, y, bytes);
             assert_memory_equal(to, want, bytes);
@@ -200,7 +200,7 @@ static uint64_t reverse(bool batch_first, bool wide, int64_t bytes, const int64_
                              .batch_first = batch_first,
                              .wide = wide,
                              .fault = {on_device(&none, sizeof none), (uint64_t)3 << 32}};
-    void *y = device_room(all);
+    void *y = device_alloc(all);
     launch_reverse(kernel_test_stream(), &c, y, on_device(from, all),
                    wide ? on_device(lengths, EXAMPLES * sizeof *lengths)
                         : on_device(narrow, sizeof narrow));
@@ -245,7 +245,7 @@ static void nothing_is_launched_for_nothing(void **state)
     (void)state;
     const axes none = {2, {3, 0}, {{4, 4}, {1, 1}}};
     launch_move(kernel_test_stream(), 4, NULL, NULL, &none);
-    launch_turn(kernel_test_stream(), 4, NULL, NULL, &none, 0);
+    launch_transpose(kernel_test_stream(), 4, NULL, NULL, &none, 0);
     launch_move_add(kernel_test_stream(), NULL, NULL, &none);
     launch_trilu(kernel_test_stream(), &(launch_trilu_call){.element = 4}, NULL, NULL);
     launch_one_hot(kernel_test_stream(), &(launch_one_hot_call){.element = 4}, NULL, NULL);

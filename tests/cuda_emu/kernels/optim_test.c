@@ -133,7 +133,7 @@ static void squares(size_t n_spans)
     size_t n = last->first + last->n, terms = 0;
     for (size_t i = 0; i < n_spans; i++)
         terms += (spans[i].first + spans[i].n - 1) / 4096 - spans[i].first / 4096 + 1;
-    double *to = device_room(terms * sizeof *to);
+    double *to = device_alloc(terms * sizeof *to);
     launch_square_sums(kernel_test_stream(), to, on_device(grad, n * sizeof *grad), spans, n_spans);
     from_device(sums, to, terms * sizeof *to);
     for (size_t i = 0, term = 0; i < n_spans; i++)

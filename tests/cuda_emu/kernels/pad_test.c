@@ -75,7 +75,7 @@ static void check(size_t i, size_t element)
         int64_t at = position(i, (int64_t)e);
         memcpy(want + e * element, at < 0 ? c.value : x + (size_t)at * element, element);
     }
-    void *to = device_room(n * element);
+    void *to = device_alloc(n * element);
     launch_pad(kernel_test_stream(), &c, to,
                on_device(x, (size_t)elements(i, pads[i].x) * element));
     from_device(y, to, n * element);

@@ -169,7 +169,7 @@ static void lp_window(const launch_pool *p, int plane, int o)
 
 /* x and dy on the device. */
 /* Where number i of what has planes of `size` lies: channels side by side, if there are several. */
-static size_t lies_at(const launch_pool *p, const int32_t size[POOL_AXES], size_t i)
+static size_t offset_in(const launch_pool *p, const int32_t size[POOL_AXES], size_t i)
 {
     size_t plane = i / (size_t)plane_of(size), element = i % (size_t)plane_of(size);
     size_t channels = (size_t)p->channels, first = plane / channels * (size_t)plane_of(size);
@@ -181,16 +181,16 @@ static void *laid_out(const launch_pool *p, const int32_t size[POOL_AXES], float
 {
     static float moved[MOST];
     for (size_t i = 0; i < whole(size); i++)
-        moved[lies_at(p, size, i)] = from[i];
+        moved[offset_in(p, size, i)] = from[i];
     void *ret = stored_on_device(p->type, moved, whole(size));
     for (size_t i = 0; i < whole(size); i++)
-        from[i] = moved[lies_at(p, size, i)];
+        from[i] = moved[offset_in(p, size, i)];
     return ret;
 }
 
 static void *room_for(const launch_pool *p, const int32_t size[POOL_AXES])
 {
-    return stored_room(p->type, whole(size));
+    return stored_alloc(p->type, whole(size));
 }
 
 /* In the order of planes. */
@@ -200,7 +200,7 @@ static void fetch(float *ret, const launch_pool *p, const int32_t size[POOL_AXES
     static float moved[MOST];
     stored_from_device(moved, p->type, device, whole(size));
     for (size_t i = 0; i < whole(size); i++)
-        ret[i] = moved[lies_at(p, size, i)];
+        ret[i] = moved[offset_in(p, size, i)];
 }
 
 typedef struct drawn {
@@ -231,9 +231,9 @@ static void expect(const char *what, const launch_pool *p, const void *device, c
 static void play_max(const launch_pool *p, drawn d)
 {
     size_t n = whole(p->out), tap_bytes = p->wide_taps ? sizeof(int32_t) : sizeof(uint8_t);
-    void *taps = device_room(n * tap_bytes);
+    void *taps = device_alloc(n * tap_bytes);
     void *y = room_for(p, p->out), *dx = room_for(p, p->in);
-    int64_t *indices = p->channels == 1 ? device_room(n * sizeof *indices) : NULL;
+    int64_t *indices = p->channels == 1 ? device_alloc(n * sizeof *indices) : NULL;
     int64_t indices_got[MOST];
     unsigned char bytes[MOST * sizeof(int32_t)];
     launch_max_pool(kernel_test_stream(), p, y, taps, indices, d.x);
@@ -243,7 +243,7 @@ static void play_max(const launch_pool *p, drawn d)
     if (indices)
         from_device(indices_got, indices, n * sizeof *indices);
     for (size_t i = 0; i < n; i++) {
-        size_t at = lies_at(p, p->out, i);
+        size_t at = offset_in(p, p->out, i);
         int32_t tap = bytes[at];
         if (p->wide_taps)
             memcpy(&tap, bytes + at * sizeof tap, sizeof tap);

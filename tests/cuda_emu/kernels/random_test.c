@@ -39,7 +39,7 @@ static void numbers_are_those_of_the_stream(void **state)
                                        .shift = shift,
                                        .scale = scale,
                                        .normal = normal};
-            float *y = device_room(lengths[i] * sizeof *y);
+            float *y = device_alloc(lengths[i] * sizeof *y);
             launch_random(kernel_test_stream(), y, (int64_t)lengths[i], &call);
             from_device(got, y, lengths[i] * sizeof *got);
             expect(normal, lengths[i]);

@@ -340,8 +340,9 @@ static void expect_row(const char *what, const float *device, const double *want
 static void add_up(const stage *g)
 {
     size_t wide = (size_t)g->gates * HIDDEN, rows = STEPS * BATCH;
-    float *sums = device_room(wide * sizeof *sums), *peep = device_room(3 * HIDDEN * sizeof *peep);
-    float *bias = device_room(wide * sizeof *bias);
+    float *sums = device_alloc(wide * sizeof *sums),
+          *peep = device_alloc(3 * HIDDEN * sizeof *peep);
+    float *bias = device_alloc(wide * sizeof *bias);
     double want[4 * HIDDEN] = {0}, want_peep[3 * HIDDEN] = {0}, want_bias[4 * HIDDEN];
     for (size_t i = 0; i < rows * wide; i++)
         want[i % wide] += g->f[DGATE].want[i];

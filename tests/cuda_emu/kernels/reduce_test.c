@@ -123,9 +123,9 @@ static void compare(launch_reduce_kind kind, launch_type type, int pieces, const
             : positive                 ? 1.5f
                                        : 0.0f);
     const void *from = stored_on_device(type, x, (size_t)n);
-    float *y = device_room((size_t)width * sizeof *y);
+    float *y = device_alloc((size_t)width * sizeof *y);
     c.divisor = (float)depth;
-    c.room = pieces > 1 ? device_room((size_t)(pieces * width) * 8) : NULL;
+    c.workspace = pieces > 1 ? device_alloc((size_t)(pieces * width) * 8) : NULL;
     launch_reduce(kernel_test_stream(), &c, y, from);
     double most = 0.0;
     for (int64_t k = 0; k < width; k++) {
@@ -207,7 +207,7 @@ static float one_result(launch_reduce_kind kind, const float *of, size_t n)
 {
     launch_reduce_call c = {
         .space = space_of(&(shape){"r", {(int64_t)n}}), .kind = kind, .pieces = 1};
-    float *y = device_room(sizeof *y);
+    float *y = device_alloc(sizeof *y);
     float y_host;
     launch_reduce(kernel_test_stream(), &c, y, on_device(of, n * sizeof *of));
     from_device(&y_host, y, sizeof y_host);
@@ -250,7 +250,7 @@ static void whole(const shape *s, launch_reduce_kind kind, bool wide)
             all[k] = one;
         begun[k] = true;
     }
-    void *y = device_room(width * bytes);
+    void *y = device_alloc(width * bytes);
     const void *from = on_device(wide ? (const void *)in : narrow, (size_t)n * bytes);
     launch_reduce_whole(kernel_test_stream(), &c, y, from, wide);
     int64_t *y_host = malloc(width * 8);
@@ -291,7 +291,7 @@ static void product_gradients(const shape *s, int64_t zeros_every)
             if (i != e && result_of(s, i) == result_of(s, e))
                 want[e] *= (double)x[i];
     }
-    float *dx = device_room((size_t)n * sizeof *dx);
+    float *dx = device_alloc((size_t)n * sizeof *dx);
     launch_reduce_prod_bwd(kernel_test_stream(), &space, dx, on_device(dy, width * sizeof *dy),
                            on_device(x, (size_t)n * sizeof *x));
     from_device(got, dx, (size_t)n * sizeof *dx);

@@ -42,7 +42,7 @@ static void check(int64_t outer, int64_t inner, bool adds_to_zero)
                               .outside = -3.0f,
                               .adds_to_zero = adds_to_zero};
     size_t n = (size_t)(outer * N_OUT * inner);
-    float *to = device_room(n * sizeof *to);
+    float *to = device_alloc(n * sizeof *to);
     launch_resample(kernel_test_stream(), &c, to,
                     on_device(x, (size_t)(outer * N_IN * inner) * sizeof *x));
     from_device(y, to, n * sizeof *y);

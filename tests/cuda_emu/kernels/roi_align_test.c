@@ -79,7 +79,7 @@ static void regions_are_of_their_planes(void **state)
         const float *dev_x = on_device(x, sizeof x), *dev_dy = on_device(dy, sizeof dy);
         const float *dev_rois = on_device(rois, sizeof rois);
         const int64_t *dev_images = on_device(images, sizeof images);
-        float *dev_y = device_room(sizeof dy), *dev_dx = device_room(sizeof x);
+        float *dev_y = device_alloc(sizeof dy), *dev_dx = device_alloc(sizeof x);
         launch_roi_align(kernel_test_stream(), &s, dev_y, dev_x, dev_rois, dev_images,
                          (launch_fault){.node = 0});
         from_device(got, dev_y, sizeof dy);
@@ -98,7 +98,7 @@ static void an_image_that_is_none_is_told(void **state)
     uint64_t told;
     random_floats(x, OF_X, 1);
     uint64_t *word = on_device(&none, sizeof none);
-    float *dev_y = device_room(sizeof dy);
+    float *dev_y = device_alloc(sizeof dy);
     launch_roi_align(kernel_test_stream(), &pool, dev_y, on_device(x, sizeof x),
                      on_device(rois, sizeof rois), on_device(wrong, sizeof wrong),
                      (launch_fault){.word = word, .node = node});

@@ -50,7 +50,7 @@ static void play(launch_rotary t, bool in_place)
     t.cosine = on_device(cosine, angles * sizeof(float));
     t.sine = on_device(sine, angles * sizeof(float));
     t.x = device;
-    t.y = in_place ? device : device_room(size);
+    t.y = in_place ? device : device_alloc(size);
     launch_rotary_embedding(kernel_test_stream(), &t);
     from_device(bytes, t.y, size);
     from_stored(got, t.type, bytes, N);

@@ -85,8 +85,8 @@ static void forward(const shape *s, types t, bool centred, bool with_bias)
     numbers(scale, width, 3, 0.5f, 1.0f);
     numbers(bias, width, 4, 0.5f, 0.0f);
     const void *from = stored_on_device(t.x, x, n);
-    void *to = stored_room(t.y, n);
-    float *m = centred ? device_room(rows * sizeof *m) : NULL, *v = device_room(rows * sizeof *v);
+    void *to = stored_alloc(t.y, n);
+    float *m = centred ? device_alloc(rows * sizeof *m) : NULL, *v = device_alloc(rows * sizeof *v);
     launch_row_norm(kernel_test_stream(), &c, to, m, v, from,
                     on_device(scale, width * sizeof *scale),
                     with_bias ? on_device(bias, width * sizeof *bias) : NULL);
@@ -153,10 +153,10 @@ static void backward(const shape *s, types t, bool centred, int wanted)
     numbers(mean, rows, 4, 0.5f, 1.0f);
     numbers(inverse, rows, 5, 0.3f, 0.8f);
     const void *from = stored_on_device(t.x, x, n), *gradient = stored_on_device(t.y, dy, n);
-    void *dx = wanted & 1 ? stored_room(t.x, n) : NULL;
-    float *dscale = wanted & 2 ? device_room(width * sizeof *dscale) : NULL;
-    float *dbias = wanted & 4 ? device_room(width * sizeof *dbias) : NULL;
-    c.room = device_room((size_t)(2 * s->bands * s->n) * sizeof *c.room);
+    void *dx = wanted & 1 ? stored_alloc(t.x, n) : NULL;
+    float *dscale = wanted & 2 ? device_alloc(width * sizeof *dscale) : NULL;
+    float *dbias = wanted & 4 ? device_alloc(width * sizeof *dbias) : NULL;
+    c.workspace = device_alloc((size_t)(2 * s->bands * s->n) * sizeof *c.workspace);
     launch_row_norm_bwd(kernel_test_stream(), &c, dx, dscale, dbias, gradient, from,
                         on_device(scale, width * sizeof *scale),
                         centred ? on_device(mean, rows * sizeof *mean) : NULL,
@@ -198,10 +198,10 @@ static void far_from_zero(void **state)
     enum { N = 2048 };
     launch_row_norm_call c = call_of(&(shape){1, N, 1}, pairs[0], true);
     numbers(x, N, 1, 1.0f, 4096.0f);
-    float *v = device_room(sizeof *v), ones[N], by;
+    float *v = device_alloc(sizeof *v), ones[N], by;
     for (int i = 0; i < N; i++)
         ones[i] = 1.0f;
-    launch_row_norm(kernel_test_stream(), &c, device_room(sizeof ones), NULL, v,
+    launch_row_norm(kernel_test_stream(), &c, device_alloc(sizeof ones), NULL, v,
                     on_device(x, sizeof ones), on_device(ones, sizeof ones), NULL);
     from_device(&by, v, sizeof by);
     double m, want_by;

@@ -51,7 +51,7 @@ static void forward(const shape *s, launch_type type, bool log, bool in_place)
     size_t n = (size_t)(s->outer * s->axis * s->inner);
     launch_softmax_call c = {type, s->outer, s->axis, s->inner, log};
     numbers(x, n, (uint32_t)n, 9.0f, 50.0f);
-    void *from = stored_on_device(type, x, n), *to = in_place ? from : stored_room(type, n);
+    void *from = stored_on_device(type, x, n), *to = in_place ? from : stored_alloc(type, n);
     launch_softmax(kernel_test_stream(), &c, to, from);
     stored_from_device(got, type, to, n);
     reference(s, log);
@@ -80,7 +80,7 @@ static void backward(const shape *s, launch_type type, bool log, bool in_place)
         y[i] = (float)want[i];
     const void *of = stored_on_device(type, y, n);
     void *gradient = stored_on_device(type, dy, n),
-         *dx = in_place ? gradient : stored_room(type, n);
+         *dx = in_place ? gradient : stored_alloc(type, n);
     launch_softmax_bwd(kernel_test_stream(), &c, dx, gradient, of);
     stored_from_device(got, type, dx, n);
     for (int64_t o = 0; o < s->outer; o++)
@@ -114,7 +114,7 @@ static void entries_of_minus_infinity(void **state)
     for (int64_t inner = 1; inner < 3; inner++) {
         const float in[] = {-INFINITY, 1, 2, -INFINITY, -INFINITY, -INFINITY};
         launch_softmax_call c = {LAUNCH_F32, 1, 6 / inner, inner, false};
-        float *to = device_room(sizeof in), out[6];
+        float *to = device_alloc(sizeof in), out[6];
         launch_softmax(kernel_test_stream(), &c, to, on_device(in, sizeof in));
         from_device(out, to, sizeof in);
         const double one = inner == 1 ? 1 / (1 + exp(-1)) : 1.0;
@@ -123,7 +123,7 @@ static void entries_of_minus_infinity(void **state)
     }
     const float none[] = {-INFINITY, -INFINITY};
     launch_softmax_call c = {LAUNCH_F32, 1, 2, 1, false};
-    float *to = device_room(sizeof none), out[2];
+    float *to = device_alloc(sizeof none), out[2];
     launch_softmax(kernel_test_stream(), &c, to, on_device(none, sizeof none));
     from_device(out, to, sizeof none);
     assert_true(isnan(out[0]) && isnan(out[1]));

@@ -39,9 +39,9 @@ static void sort_and_compare(size_t n, int bits, bool has_numbers)
         .bits = bits,
         .keys = on_device(keys, bytes),
         .from = has_numbers ? on_device(from, bytes) : NULL,
-        .sorted = device_room(bytes),
-        .order = device_room(bytes),
-        .room = device_room(launch_sort_room((int64_t)n)),
+        .sorted = device_alloc(bytes),
+        .order = device_alloc(bytes),
+        .workspace = device_alloc(launch_sort_workspace_bytes((int64_t)n)),
     };
     launch_sort(kernel_test_stream(), &c);
     from_device(sorted, c.sorted, bytes);
@@ -77,9 +77,9 @@ static void tiles_are_in_their_order(void **state)
         .n = N,
         .bits = 2,
         .keys = on_device(many, N * sizeof *many),
-        .sorted = device_room(N * sizeof *many),
-        .order = device_room(N * sizeof *many),
-        .room = device_room(launch_sort_room(N)),
+        .sorted = device_alloc(N * sizeof *many),
+        .order = device_alloc(N * sizeof *many),
+        .workspace = device_alloc(launch_sort_workspace_bytes(N)),
     };
     launch_sort(kernel_test_stream(), &c);
     from_device(got, c.order, N * sizeof *got);

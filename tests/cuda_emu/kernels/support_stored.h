@@ -29,9 +29,9 @@ static inline void *stored_on_device(launch_type type, float *x, size_t n)
     return device;
 }
 
-static inline void *stored_room(launch_type type, size_t n)
+static inline void *stored_alloc(launch_type type, size_t n)
 {
-    return device_room(stored_bytes(type, n));
+    return device_alloc(stored_bytes(type, n));
 }
 
 static inline void stored_from_device(float *ret, launch_type type, const void *device, size_t n)

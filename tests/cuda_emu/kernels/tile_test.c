@@ -46,14 +46,15 @@ static float tf32(float x)
 /* Puts x [batches, rows, columns] onto the device as `p` lays matrices; rounds x as it is
  * multiplied. */
 static tile_matrix matrix_on_device(const matmul *p, float *x, int64_t rows, int64_t columns,
-                                    bool turned)
+                                    bool transposed)
 {
-    int64_t high = turned ? columns : rows, pitch = (turned ? rows : columns) + p->gap;
+    int64_t high = transposed ? columns : rows, pitch = (transposed ? rows : columns) + p->gap;
     int64_t each = high > 0 ? high * pitch - p->gap : 0, n = p->shift + p->batches * each;
     launch_type type = lies_as(p->kind);
     float *lying = malloc((size_t)(n + 1) * sizeof *lying);
     void *bytes = malloc((size_t)(n + 1) * 4);
-    tile_matrix m = {.row = turned ? 1 : pitch, .column = turned ? pitch : 1, .batch = each};
+    tile_matrix m = {
+        .row = transposed ? 1 : pitch, .column = transposed ? pitch : 1, .batch = each};
     random_floats(lying, (size_t)n, 99);
     for (int64_t i = 0; i < p->batches * rows * columns; i++) {
         int64_t row = i / columns % rows, column = i % columns;
@@ -101,8 +102,8 @@ static gemm_task task_of(const matmul *p)
                    .end = {.alpha = 1.0f},
                    .cut = {.wide = p->wide, .pieces = p->pieces ? p->pieces : 1}};
     int64_t parts = tile_parts(t.cut.pieces, p->batches, p->m, p->n);
-    t.cut.parts = parts ? device_room((size_t)parts * sizeof(float)) : NULL;
-    t.y = device_room(stored_bytes(p->y_type, (size_t)(p->batches * p->m * p->n)) + 1);
+    t.cut.parts = parts ? device_alloc((size_t)parts * sizeof(float)) : NULL;
+    t.y = device_alloc(stored_bytes(p->y_type, (size_t)(p->batches * p->m * p->n)) + 1);
     return t;
 }
 

@@ -14,7 +14,7 @@ static void compare(size_t n, size_t shift, bool is_in_place)
 {
     float *x = on_device(left, (n + shift) * sizeof(float));
     float *z = on_device(right, (n + shift) * sizeof(float));
-    float *y = is_in_place ? x : device_room((n + shift) * sizeof(float));
+    float *y = is_in_place ? x : device_alloc((n + shift) * sizeof(float));
     launch_tree_sum(kernel_test_stream(), y + shift, x + shift, z + shift, n);
     from_device(got, y + shift, n * sizeof(float));
     tree_sum(want, left + shift, right + shift, n);

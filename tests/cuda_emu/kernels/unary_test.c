@@ -19,7 +19,7 @@ static void check(int64_t n, bool is_in_place)
 {
     float *from = on_device(dy, (size_t)n * sizeof *dy);
     void *kept = on_device(y, (size_t)n * sizeof *y);
-    float *to = is_in_place ? from : device_room((size_t)n * sizeof *dy);
+    float *to = is_in_place ? from : device_alloc((size_t)n * sizeof *dy);
     launch_unary(kernel_test_stream(), UNARY_relu_bwd, (launch_types){.b = LAUNCH_BF16}, to, from,
                  kept, n, 0.0f, 0.0f);
     from_device(got, to, (size_t)n * sizeof *got);

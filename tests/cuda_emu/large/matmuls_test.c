@@ -46,7 +46,7 @@ static void convolutions(void **state)
 {
     (void)state;
     float *x = vast(0), *w = vast(1), *y = vast(2);
-    const conv_layout lies = {16 * 4096, 4096, 1};
+    const conv_layout plain = {16 * 4096, 4096, 1};
     conv_task t = {.batch = ROWS,
                    .groups = 1,
                    .channels = 16,
@@ -57,9 +57,9 @@ static void convolutions(void **state)
                    .stride = {1, 1, 1},
                    .dilation = {1, 1, 1},
                    .pad = {0, 1, 1},
-                   .x = {x, DT_F32, lies},
+                   .x = {x, DT_F32, plain},
                    .w = {w, DT_F32, {144, 9, 1}},
-                   .y = {y, DT_F32, lies},
+                   .y = {y, DT_F32, plain},
                    .end = {.alpha = 1},
                    .cut = {.pieces = 1}};
     x[ROWS * 65536 - 1] = 3;
@@ -79,7 +79,7 @@ static void attention(void **state)
     (void)state;
     for (int type = LAUNCH_F32; type <= LAUNCH_BF16; type++) {
         void *zeros = vast(0), *values = vast(1), *y = vast(2), *dv = vast(3);
-        const launch_lie lie = {65536, 64, 1024};
+        const launch_layout layout = {65536, 64, 1024};
         const int64_t all = ROWS * 65536;
         launch_attention_bwd b = {.of = {.batch = ROWS,
                                          .q_heads = 16,
@@ -96,10 +96,10 @@ static void attention(void **state)
                                          .q = zeros,
                                          .k = zeros,
                                          .v = values,
-                                         .q_lie = lie,
-                                         .k_lie = lie,
-                                         .v_lie = lie,
-                                         .y_lie = lie,
+                                         .q_layout = layout,
+                                         .k_layout = layout,
+                                         .v_layout = layout,
+                                         .y_layout = layout,
                                          .y = y,
                                          .lse = vast(4)},
                                   .dy = values,

@@ -27,7 +27,7 @@ static void rows_of_scores(void **state)
                           .labels = labels,
                           .reduction = LAUNCH_LOSS_NONE,
                           .pieces = 1,
-                          .room = (double *)vast(1),
+                          .workspace = (double *)vast(1),
                           .fault = fault};
     x[ALL - 1] = 100;
     dloss[ROWS - 1] = 1;
@@ -38,10 +38,10 @@ static void rows_of_scores(void **state)
     expect_last(y, ALL, 1);
     expect_last(y, ALL - 1, -1);
     labels[ROWS - 1] = WIDTH - 1;
-    c.room = vast(2);
+    c.workspace = vast(2);
     launch_accuracy(s, &c, labels, NULL, x);
     done();
-    assert_int_equal(((uint8_t *)c.room)[ROWS - 1], 1);
+    assert_int_equal(((uint8_t *)c.workspace)[ROWS - 1], 1);
     launch_softmax(s, &soft, y, x);
     expect_last(y, ALL, 1);
     y[ALL - 1] = 0.5f;
@@ -63,7 +63,7 @@ static void norms_of_rows(void **state)
                               .centred = true,
                               .epsilon = 1e-12f,
                               .bands = 32769,
-                              .room = vast(4)};
+                              .workspace = vast(4)};
     float *inverse = mean + ROWS + 1;
     x[ALL - 1] = 1;
     for (int64_t i = 0; i < WIDTH; i++)
@@ -147,14 +147,14 @@ static void neighbours_in_channels(void **state)
 static void sums(void **state)
 {
     (void)state;
-    float *x = vast(0), *y = vast(1), *room = vast(2);
+    float *x = vast(0), *y = vast(1), *workspace = vast(2);
     cuda_stream s = kernel_test_stream();
-    launch_reduce_call c = {.pieces = 128, .room = room};
+    launch_reduce_call c = {.pieces = 128, .workspace = workspace};
     c.space =
         (reduce_space){.kept = {.count = 1}, .reduced = {1, {ROWS}, {WIDTH}, ROWS}, .last = WIDTH};
     x[ALL - 1] = 3;
     launch_reduce(s, &c, y, x);
-    expect_last(room, 128 * WIDTH, 3);
+    expect_last(workspace, 128 * WIDTH, 3);
     c.pieces = 1;
     c.space = (reduce_space){.kept = {1, {1 << 16}, {WIDTH}, 1 << 16},
                              .reduced = {.count = 1},

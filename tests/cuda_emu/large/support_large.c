@@ -14,14 +14,14 @@ static char *rooms[ROOMS];
 void *vast(int i)
 {
     if (!rooms[i]) {
-        void *room = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (room == MAP_FAILED) {
+        void *at = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at == MAP_FAILED) {
             print_message("SKIPPED: this machine gives no process 64 GiB of addresses\n");
             skip();
         }
-        madvise(room, BYTES, MADV_NOHUGEPAGE);
-        rooms[i] = room;
+        madvise(at, BYTES, MADV_NOHUGEPAGE);
+        rooms[i] = at;
     }
     madvise(rooms[i], BYTES, MADV_DONTNEED);
     return rooms[i];

@@ -64,7 +64,7 @@ static const row matmuls[] = {
      {{2, {6, 1031}}, {2, {1031, 8}}}},
     {"batches", OP_MATMUL, NULL, {{4, {2, 3, 4, 5}}, {4, {2, 3, 5, 6}}}},
     {"one matrix for all", OP_MATMUL, NULL, {{3, {3, 4, 5}}, {2, {5, 6}}}},
-    {"one matrix for all, turned",
+    {"one matrix for all, transposed",
      OP_MATMUL,
      &(matmul_attr){.trans_a = true},
      {{3, {3, 5, 4}}, {2, {5, 6}}}},

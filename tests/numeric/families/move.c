@@ -107,7 +107,7 @@ void ref_reverse_sequence(graph_op op, const ref_tensor *in, int32_t n_in, const
 /* --- cases --- */
 
 #define SLICE_(...) .attr = ATTR(slice_attr, __VA_ARGS__)
-#define TURN(...)   .attr = ATTR(transpose_attr, .perm = {__VA_ARGS__})
+#define PERM(...)     .attr = ATTR(transpose_attr, .perm = {__VA_ARGS__})
 #define TO(...)     .attr = ATTR(shape_attr, .shape = SHAPE(__VA_ARGS__))
 #define TRIANGLE(...) .attr = ATTR(trilu_attr, __VA_ARGS__)
 #define STEPS(batch)  .attr = ATTR(sequence_attr, .batch_first = batch)
@@ -138,15 +138,15 @@ CASES(copy);
 static const op_case move_rows[] = {
     CASE(TRANSPOSE, "bits", 1, IN(BITS(3, 17)), .attr = ATTR(transpose_attr, .reverse = true)),
     CASE(TRANSPOSE, "int32", 1, IN(INTS32(3, 17)), .attr = ATTR(transpose_attr, .reverse = true)),
-    CASE(TRANSPOSE, "heads apart", 1, IN(X(2, 17, 3, 20)), TURN(0, 2, 1, 3)),
-    CASE(TRANSPOSE, "heads apart, turned", 1, IN(X(2, 33, 3, 20)), TURN(0, 2, 3, 1)),
-    CASE(TRANSPOSE, "nothing moves", 1, IN(X(2, 3, 4)), TURN(0, 1, 2)),
-    CASE(TRANSPOSE, "a matrix of odd sides", 1, IN(X(67, 45)), TURN(1, 0)),
-    CASE(TRANSPOSE, "a thin matrix", 1, IN(X(3, 500)), TURN(1, 0)),
-    CASE(TRANSPOSE, "a tall matrix", 1, IN(X(500, 3)), TURN(1, 0)),
-    CASE(TRANSPOSE, "a large matrix", 1, IN(X(260, 401)), TURN(1, 0)),
-    CASE(TRANSPOSE, "long whole numbers", 1, IN(INTS(40, 35)), TURN(1, 0)),
-    CASE(TRANSPOSE, "long bits", 1, IN(BITS(40, 35)), TURN(1, 0)),
+    CASE(TRANSPOSE, "heads apart", 1, IN(X(2, 17, 3, 20)), PERM(0, 2, 1, 3)),
+    CASE(TRANSPOSE, "heads apart, transposed", 1, IN(X(2, 33, 3, 20)), PERM(0, 2, 3, 1)),
+    CASE(TRANSPOSE, "nothing moves", 1, IN(X(2, 3, 4)), PERM(0, 1, 2)),
+    CASE(TRANSPOSE, "a matrix of odd sides", 1, IN(X(67, 45)), PERM(1, 0)),
+    CASE(TRANSPOSE, "a thin matrix", 1, IN(X(3, 500)), PERM(1, 0)),
+    CASE(TRANSPOSE, "a tall matrix", 1, IN(X(500, 3)), PERM(1, 0)),
+    CASE(TRANSPOSE, "a large matrix", 1, IN(X(260, 401)), PERM(1, 0)),
+    CASE(TRANSPOSE, "long whole numbers", 1, IN(INTS(40, 35)), PERM(1, 0)),
+    CASE(TRANSPOSE, "long bits", 1, IN(BITS(40, 35)), PERM(1, 0)),
     CASE(TRANSPOSE, "reversed", 1, IN(X(3, 17)), .attr = ATTR(transpose_attr, .reverse = true)),
     CASE(TRANSPOSE, "rank 3", 1, IN(X(2, 3, 5)), .attr = ATTR(transpose_attr, .perm = {1, 2, 0})),
     CASE(TRANSPOSE, "channels last", 1, IN(X(2, 17, 3, 4)),

@@ -93,7 +93,7 @@ static void test_cancelling_stops_before_the_next_node(void **state)
     assert_string_equal(err.text, "cancelled");
     assert_int_not_equal(find_event(r, NODE, 2), -1);
     assert_int_equal(find_event(r, NODE, 3), -1);
-    r->cancel_at = PAPER_NEVER;
+    r->cancel_at = STUB_NEVER;
     atomic_store(&r->cancel, false);
     run(r, 0);
     assert_int_not_equal(find_event(r, NODE, 3), -1);
@@ -103,7 +103,7 @@ static void test_a_kernels_error_names_its_node(void **state)
 {
     rig *r = *state;
     error err = ERROR_INIT;
-    paper.run_fails = 2;
+    stub.run_fails = 2;
     assert_int_equal(exec_run(r->exec, 0, &r->hooks, &err), E_DEVICE);
     assert_string_equal(err.text, "fc2: the pen is dry");
 }

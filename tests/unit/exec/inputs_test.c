@@ -71,8 +71,8 @@ static void play_pipeline(rig *r, bool again)
     error err = ERROR_INIT;
     pipeline p = {.rig = r, .again = again};
     exec_hooks hooks = {.need = need_nothing_new, .ahead = write_next, .user = &p};
-    paper.ran = look_at_turn;
-    paper.user = &p;
+    stub.ran = look_at_turn;
+    stub.user = &p;
     must(exec_refill(r->exec, &err), &err);
     write_inputs(r, 0, 0);
     for (; p.turn < 6; p.turn++) {
@@ -108,8 +108,8 @@ static void test_a_run_that_failed_wants_its_inputs_anew(void **state)
     error err = ERROR_INIT;
     pipeline p = {.rig = r, .variant = 1, .turn = 3};
     write_inputs(r, 1, 3);
-    paper.ran = look_at_turn;
-    paper.user = &p;
+    stub.ran = look_at_turn;
+    stub.user = &p;
     device.wait_fails = 2; /* behind that of refill */
     exec_hooks hooks = {.ahead = write_next, .user = &p};
     assert_int_equal(exec_run(r->exec, 1, &hooks, &err), E_DEVICE);
@@ -144,8 +144,8 @@ static void test_a_device_makes_numbers_of_bytes(void **state)
     uint8_t *x = exec_input(r->exec, 0, "x", NULL);
     for (int i = 0; i < 400; i++)
         x[i] = (uint8_t)i;
-    paper.ran = look_at_numbers;
-    paper.user = &p;
+    stub.ran = look_at_numbers;
+    stub.user = &p;
     must(exec_run(r->exec, 0, NULL, &err), &err);
     assert_int_equal(p.n_looked, 1);
 }

@@ -1,5 +1,5 @@
 /*
- * The walk over a device that computes apart, with one of paper that does everything as late as it
+ * The walk over a device that computes apart, with a stub that does everything as late as it
  * may: what is on the host when a hook is called, what is on the device when a kernel runs, what
  * goes up again, and how a run ends that does not end well.
  */
@@ -80,7 +80,7 @@ static void test_what_is_ready_is_on_the_host_and_so_is_the_loss(void **state)
     for (int keen = 0; keen < 2; keen++) {
         device.keen = keen;
         r->n_events = 0;
-        paper.ran = NULL;
+        stub.ran = NULL;
         exec_hooks hooks = {.ready = check_gradient, .user = r};
         must(exec_run(r->exec, 0, &hooks, &err), &err);
         assert_int_equal(r->n_events, r->flat->n_live_parts);
@@ -105,7 +105,7 @@ static void test_kernels_find_inputs_and_constants(void **state)
     error err = ERROR_INIT;
     float *x = exec_input(r->exec, 0, "x", NULL);
     assert_false(device_owns(x));
-    paper.ran = look_at_input;
+    stub.ran = look_at_input;
     for (int turn = 1; turn <= 3; turn++) {
         r->params[0] = (float)turn;
         for (int i = 0; i < 400; i++)
@@ -165,7 +165,7 @@ static void run_step(rig *r, uint32_t n_slots)
 static void test_only_whole_nodes_of_the_tree_come_down(void **state)
 {
     rig *r = *state;
-    paper.ran = NULL;
+    stub.ran = NULL;
     for (uint32_t n_slots = 1; n_slots <= 9; n_slots++)
         run_step(r, n_slots);
 }
@@ -280,7 +280,7 @@ static void run_again(rig *r)
 {
     r->n_events = 0;
     atomic_store(&r->cancel, false);
-    r->cancel_at = PAPER_NEVER;
+    r->cancel_at = STUB_NEVER;
     r->ready_status = OK;
     run(r, 0);
     assert_int_not_equal(find_event(r, READY, r->flat->n_live_parts - 1), -1);
@@ -321,7 +321,7 @@ static void test_a_failure_of_the_device_comes_out_of_the_run(void **state)
     error err = ERROR_INIT;
     device.wait_fails = 1;
     assert_int_equal(exec_run(r->exec, 0, &r->hooks, &err), E_DEVICE);
-    assert_string_equal(err.text, "the paper is torn");
+    assert_string_equal(err.text, "the stub fails");
     run_again(r);
 }
 
@@ -337,15 +337,15 @@ static void test_parts_that_come_of_bad_data_are_not_handed_over(void **state)
     rig *r = *state;
     for (int keen = 0; keen < 2; keen++) {
         error err = ERROR_INIT;
-        void (*ran)(void *, int32_t, void *const *, void *) = paper.ran;
+        void (*ran)(void *, int32_t, void *const *, void *) = stub.ran;
         device.keen = keen;
-        paper.ran = fail_at_two;
+        stub.ran = fail_at_two;
         r->n_events = 0;
         assert_int_equal(exec_run(r->exec, 0, &r->hooks, &err), E_DATA);
         assert_string_equal(err.text, "node 2: not on the map");
         for (size_t i = 0; i < r->n_events; i++)
             assert_int_not_equal(r->events[i].kind, READY);
-        paper.ran = ran;
+        stub.ran = ran;
         run_again(r);
     }
 }
@@ -359,7 +359,7 @@ static void test_bad_data_fail_a_run_without_parts_too(void **state)
     exec_destroy(&r->exec);
     must(rig_create(r, forward.graph, NULL, r->flat, &err), &err);
     exec_bind_params(r->exec, r->params);
-    paper.ran = fail_at_two;
+    stub.ran = fail_at_two;
     assert_int_equal(exec_run(r->exec, 0, NULL, &err), E_DATA);
     exec_destroy(&r->exec);
     graph_destroy(&forward.graph);

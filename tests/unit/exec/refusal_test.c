@@ -17,20 +17,20 @@ static void expect_refusal(rig *r, const graph *second, const flat *f, status ex
     assert_int_equal(rig_create(r, r->model.graph, second, f, &err), expected);
     assert_string_equal(err.text, text);
     assert_null(r->exec);
-    assert_int_equal(paper.n_open, 0);
+    assert_int_equal(stub.n_open, 0);
 }
 
 static void test_backend_errors_name_what_failed(void **state)
 {
     rig *r = *state;
-    paper.open_fails = true;
-    expect_refusal(r, NULL, r->flat, E_DEVICE, "backend paper: no paper left");
-    paper.open_fails = false;
-    paper.load_fails = true;
+    stub.open_fails = true;
+    expect_refusal(r, NULL, r->flat, E_DEVICE, "backend stub: the stub does not open");
+    stub.open_fails = false;
+    stub.load_fails = true;
     expect_refusal(r, NULL, r->flat, E_UNSUPPORTED, "cannot be written down");
     expect_refusal(r, r->small.graph, r->flat, E_UNSUPPORTED, "variant 0: cannot be written down");
-    paper.load_fails = false;
-    paper.prepare_fails = 2;
+    stub.load_fails = false;
+    stub.prepare_fails = 2;
     expect_refusal(r, NULL, r->flat, E_UNSUPPORTED, "fc2: no such word");
 }
 

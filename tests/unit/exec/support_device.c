@@ -46,7 +46,7 @@ typedef struct work_queue {
 device_control device;
 static work_queue queues[QUEUE_COUNT];
 static uint64_t fault_word;          /* NODE + 1; 0: none */
-static backend_kernel kernels[ROOM]; /* of paper, before they waited in a queue */
+static backend_kernel kernels[ROOM]; /* of the stub, before they waited in a queue */
 static bool has_run[ROOM];
 static size_t n_kernels;
 static backend_segment *recording;
@@ -140,14 +140,14 @@ static status event_create(backend *b, backend_event **ret, error *err)
 {
     (void)b, (void)err;
     *ret = xcalloc(1, sizeof **ret);
-    paper.n_open++;
+    stub.n_open++;
     return OK;
 }
 
 static void event_destroy(backend *b, backend_event **e)
 {
     (void)b;
-    paper.n_open -= *e != NULL;
+    stub.n_open -= *e != NULL;
     free(*e);
     *e = NULL;
 }
@@ -226,7 +226,7 @@ static status wait(backend *b, const backend_event *e, error *err)
 {
     (void)b;
     if (device.wait_fails && --device.wait_fails == 0)
-        return FAIL(err, E_DEVICE, "the paper is torn");
+        return FAIL(err, E_DEVICE, "the stub fails");
     return reach((backend_event *)(uintptr_t)e, e->marked, err);
 }
 
@@ -277,7 +277,7 @@ static status alloc(backend *b, backend_space space, size_t bytes, const char *w
 {
     if (device.no_memory)
         return FAIL(err, E_NOMEM, "%s: the desk is full", what);
-    TRY(backend_paper.alloc(b, space, bytes, what, ret, err));
+    TRY(backend_stub.alloc(b, space, bytes, what, ret, err));
     for (int i = 0; space == SPACE_DEVICE && i < BLOCKS; i++)
         if (!blocks[i].begin) {
             blocks[i].begin = *ret;
@@ -300,7 +300,7 @@ static void release(backend *b, backend_space space, void *p)
     for (int i = 0; p && i < BLOCKS; i++)
         if (blocks[i].begin == p)
             blocks[i].begin = blocks[i].end = NULL;
-    backend_paper.release(b, space, p);
+    backend_stub.release(b, space, p);
 }
 
 static void give_kernel(const recorded *r)
@@ -344,7 +344,7 @@ static status segment_end(backend *b, backend_segment **ret, error *err)
     BUG_ON(!recording || !recording->n);
     *ret = recording;
     recording = NULL;
-    paper.n_open++;
+    stub.n_open++;
     return OK;
 }
 
@@ -360,7 +360,7 @@ static status segment_play(backend *b, backend_segment *s, error *err)
 static void segment_destroy(backend *b, backend_segment **s)
 {
     (void)b;
-    paper.n_open--;
+    stub.n_open--;
     free(*s);
     *s = NULL;
 }
@@ -369,7 +369,7 @@ static status prepare(backend_program *p, int32_t node, backend_kernel *ret, err
 {
     BUG_ON(n_kernels == ROOM);
     backend_kernel *k = &kernels[n_kernels++];
-    TRY(backend_paper.prepare(p, node, k, err));
+    TRY(backend_stub.prepare(p, node, k, err));
     *ret =
         (backend_kernel){.run = enqueue_kernel, .state = k, .workspace_bytes = k->workspace_bytes};
     return OK;
@@ -404,7 +404,7 @@ const backend_ops *device_reset(bool records_segments)
     static const backend_optimizer_ops optimizer = {.sum = sum};
     plays_segments = records_segments;
     static backend_ops ops;
-    ops = backend_paper;
+    ops = backend_stub;
     ops.prepare = prepare;
     ops.alloc = alloc;
     ops.release = release;

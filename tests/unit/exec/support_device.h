@@ -1,6 +1,6 @@
 /*
- * A device of paper: the kernels of support_paper.h, run as late as can be. What a queue is given
- * waits until somebody waits for it; then just that much is done, and of other queues what it
+ * A stub device: the kernels of support_stub_backend.h, run as late as can be. What a queue is
+ * given waits until somebody waits for it; then just that much is done, and of other queues what it
  * follows. So whoever reads too early finds old bytes, and whoever writes too early spoils what was
  * to be read. What is still to do when a copy goes down fills the place with NaN.
  */
@@ -23,7 +23,7 @@ extern device_control device;
 
 /* As new; for every test. If it records segments, then of kernels that have run before. */
 const backend_ops *device_reset(bool records_segments);
-void device_fault(int32_t node);    /* from paper.ran: it met data it cannot work with */
+void device_fault(int32_t node);    /* from stub.ran: it met data it cannot work with */
 bool device_owns(const void *p);    /* memory of SPACE_DEVICE */
 bool device_is_idle(void);          /* no queue has anything left to do */
 

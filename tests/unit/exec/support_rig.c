@@ -113,14 +113,14 @@ static status on_ready(void *user, int32_t part, const float *grad, error *err)
 
 static void rig_prepare(rig *r)
 {
-    paper_reset();
-    *r = (rig){.backend = &backend_paper, .cancel_at = PAPER_NEVER};
+    stub_reset();
+    *r = (rig){.backend = &backend_stub, .cancel_at = STUB_NEVER};
     r->model = make_model(4, true);
     r->small = make_model(3, true);
     r->flat = layout_of(r->model.graph);
     r->params = xcalloc((size_t)r->flat->n_elements, sizeof(float));
-    paper.ran = on_node;
-    paper.user = r;
+    stub.ran = on_node;
+    stub.user = r;
     r->hooks = (exec_hooks){.need = on_need, .ready = on_ready, .user = r, .cancel = &r->cancel};
 }
 
@@ -163,7 +163,7 @@ int tear_down(void **state)
     flat_destroy(&r->flat);
     free(r->params);
     free(r);
-    return paper.n_open;
+    return stub.n_open;
 }
 
 void run(rig *r, size_t variant)

@@ -1,12 +1,12 @@
 /*
- * An exec over the backend of paper, with the model it runs and what it writes down: nodes that
+ * An exec over the stub backend, with the model it runs and what it writes down: nodes that
  * ran, parts that were needed and ready, in their order.
  */
 #ifndef TEQUIO_TESTS_UNIT_EXEC_SUPPORT_RIG_H
 #define TEQUIO_TESTS_UNIT_EXEC_SUPPORT_RIG_H
 
 #include "exec/exec.h"
-#include "unit/exec/support_paper.h"
+#include "unit/exec/support_stub_backend.h"
 
 enum { WIDE = 700, EVENTS = 512 };
 

@@ -97,7 +97,7 @@ static void test_memory_is_that_of_the_largest_variant(void **state)
     assert_int_equal(both.grad, large.grad);
     assert_int_equal(both.io, large.io);
     assert_int_equal(both.temp, large.temp);
-    assert_int_equal(both.workspace, PAPER_WORKSPACE);
+    assert_int_equal(both.workspace, STUB_WORKSPACE);
     assert_true(both.constant >= 2 * 2 * sizeof(float));
     exec_bind_params(r->exec, r->params);
     run(r, 0);
@@ -126,7 +126,7 @@ static void test_fingerprint_is_the_backends(void **state)
     rig *r = *state;
     char text[32];
     exec_fingerprint(r->exec, text, sizeof text);
-    assert_string_equal(text, "paper x3");
+    assert_string_equal(text, "stub x3");
 }
 
 int main(void)

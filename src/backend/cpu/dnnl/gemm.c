@@ -72,7 +72,8 @@ out:
     return st;
 }
 
-/* Gradients of weights over many rows: sgemm is slow at a left factor that lies turned and is tall. */
+/* Gradients of weights over many rows: sgemm is slow at a left factor that lies transposed and is
+ * tall. */
 bool shim_gains_by_matmul(int64_t m, int64_t n, int64_t k, shim_matrix a)
 {
     return a.transposed && !a.bf16 && has(dnnl_cpu_isa_avx512_core) && m >= 1024 && n >= 16 &&

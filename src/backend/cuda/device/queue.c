@@ -179,12 +179,12 @@ static status alloc_device(backend *b, size_t bytes, const char *what, void **re
 status cuda_alloc(backend *b, backend_space space, size_t bytes, const char *what, void **ret,
                   error *err)
 {
-    size_t room = bytes ? bytes : 1;
+    size_t at_least = bytes ? bytes : 1;
     if (space == SPACE_DEVICE)
-        return alloc_device(b, room, what, ret, err);
+        return alloc_device(b, at_least, what, ret, err);
     void *p = NULL;
-    TRY_CUDA(cudaHostAlloc(&p, room, cudaHostAllocPortable), what, err);
-    memset(p, 0, room);
+    TRY_CUDA(cudaHostAlloc(&p, at_least, cudaHostAllocPortable), what, err);
+    memset(p, 0, at_least);
     *ret = p;
     return OK;
 }

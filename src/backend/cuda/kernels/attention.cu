@@ -74,8 +74,8 @@ write_rows(const launch_attention &t, const attention_place &at, const float y[E
             sum += __shfl_xor_sync(0xffffffffu, sum, lanes);
         int64_t query = at.first + E::row(i);
         if (IN(query < t.q_length)) {
-            int64_t to = at.batch * LD(t.y_lie.batch) + at.head * LD(t.y_lie.head) +
-                         query * LD(t.y_lie.position);
+            int64_t to = at.batch * LD(t.y_layout.batch) + at.head * LD(t.y_layout.head) +
+                         query * LD(t.y_layout.position);
             float by = sum == 0.0f ? 0.0f : 1.0f / sum;
 #pragma unroll
             for (int j = 0; j < E::WIDE; j++) {
@@ -99,10 +99,10 @@ template <class E> static KERNEL_BLOCKS(E::THREADS, E::BLOCKS, attend, launch_at
     philox words = philox_of(t.drop);
     int64_t limit = attention_limit(t, at.first + E::ROWS), kv = at.head / (t.q_heads / t.kv_heads);
     auto keys = [&](int64_t first) {
-        return matrix_of(t.k, t.operands, t.k_lie, at.batch, kv, first, limit, t.head);
+        return matrix_of(t.k, t.operands, t.k_layout, at.batch, kv, first, limit, t.head);
     };
     auto values = [&](int64_t first) {
-        return matrix_of(t.v, t.operands, t.v_lie, at.batch, kv, first, limit, t.v_head);
+        return matrix_of(t.v, t.operands, t.v_layout, at.batch, kv, first, limit, t.v_head);
     };
     E engine;
     running<E> seen;
@@ -112,8 +112,8 @@ template <class E> static KERNEL_BLOCKS(E::THREADS, E::BLOCKS, attend, launch_at
         seen.max[i] = -INFINITY;
         seen.sum[i] = 0.0f;
     }
-    engine.fetch(STAYS, matrix_of(t.q, t.operands, t.q_lie, at.batch, at.head, at.first, t.q_length,
-                                  t.head));
+    engine.fetch(STAYS, matrix_of(t.q, t.operands, t.q_layout, at.batch, at.head, at.first,
+                                  t.q_length, t.head));
     engine.fetch(PASSES, keys(0));
     engine.commit();
     engine.fetch(PASSES_TOO, values(0));

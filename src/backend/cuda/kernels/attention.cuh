@@ -21,13 +21,13 @@ struct matrix {
 
 /* Rows first .. length - 1 of a head. */
 static __device__ __forceinline__ matrix matrix_of(const void *x, launch_type type,
-                                                   const launch_lie &lie, int64_t batch,
+                                                   const launch_layout &layout, int64_t batch,
                                                    int64_t head, int64_t first, int64_t length,
                                                    int64_t width)
 {
-    int64_t at = batch * LD(lie.batch) + head * LD(lie.head) + first * LD(lie.position);
+    int64_t at = batch * LD(layout.batch) + head * LD(layout.head) + first * LD(layout.position);
     int64_t bytes = type == LAUNCH_F32 ? sizeof(float) : sizeof(uint16_t);
-    return {(const char *)x + (ptrdiff_t)(at * bytes), lie.position, length - first, (int)width,
+    return {(const char *)x + (ptrdiff_t)(at * bytes), layout.position, length - first, (int)width,
             type};
 }
 
@@ -101,18 +101,18 @@ static __device__ __forceinline__ attention_rule attention_rule_of(const launch_
 
 /*
  * What an engine E (attention_ffma.cuh) has of a tile of scores: s[i][j] is of query(i, j) and key
- * key(i, j). TURNED: keys are its rows.
+ * key(i, j). TRANSPOSED: keys are its rows.
  */
-template <class E, bool TURNED> struct attention_tile {
-    enum { ROWS = TURNED ? E::COLUMNS : E::ROWS, COLUMNS = TURNED ? E::ROWS : E::COLUMNS };
+template <class E, bool TRANSPOSED> struct attention_tile {
+    enum { ROWS = TRANSPOSED ? E::COLUMNS : E::ROWS, COLUMNS = TRANSPOSED ? E::ROWS : E::COLUMNS };
 
     static __device__ __forceinline__ int query(int i, int j)
     {
-        return TURNED ? E::column(j) : E::row(i);
+        return TRANSPOSED ? E::column(j) : E::row(i);
     }
     static __device__ __forceinline__ int key(int i, int j)
     {
-        return TURNED ? E::row(i) : E::column(j);
+        return TRANSPOSED ? E::row(i) : E::column(j);
     }
 
     /* f(number, query, key) of all of them, one after the other. */

@@ -13,9 +13,9 @@
 #include "backend/cuda/kernels/launch.h"
 
 /* From one batch, head and position to the next; the numbers of a position are neighbours. */
-typedef struct launch_lie {
+typedef struct launch_layout {
     int64_t batch, head, position;
-} launch_lie;
+} launch_layout;
 
 /* Who multiplies matrices. */
 typedef enum launch_matmuls {
@@ -35,7 +35,7 @@ typedef struct launch_attention {
     launch_matmuls matmuls;
     size_t shared_limit;   /* bytes of shared memory a block may ask for */
     const void *q, *k, *v; /* the first number of the first batch and head */
-    launch_lie q_lie, k_lie, v_lie, y_lie;
+    launch_layout q_layout, k_layout, v_layout, y_layout;
     const void *mask;       /* NULL: none */
     bool mask_chooses;      /* bools: who is looked at; otherwise floats, which are added */
     int64_t mask_stride[4]; /* by batch, head, query, key; 0: the same for all */

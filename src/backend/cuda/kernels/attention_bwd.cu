@@ -24,8 +24,8 @@ static KERNEL(DELTA_THREADS, attend_bwd_delta, launch_attention_bwd b, int64_t r
     int64_t item = (int64_t)blockIdx.x * (DELTA_THREADS / 32) + threadIdx.x / 32;
     int64_t at = IN(item < rows) ? item : rows - 1, head = at / t.q_length;
     auto row = [&](const void *x) {
-        return matrix_of(x, t.results, t.y_lie, head / t.q_heads, head % t.q_heads, at % t.q_length,
-                         t.q_length, t.v_head);
+        return matrix_of(x, t.results, t.y_layout, head / t.q_heads, head % t.q_heads,
+                         at % t.q_length, t.q_length, t.v_head);
     };
     matrix y = row(t.y), dy = row(b.dy);
     float sum = 0.0f;
@@ -57,12 +57,12 @@ static __device__ __forceinline__ attention_query query_of(const launch_attentio
  * multiplied with values, and the scores' gradients. query(i, j): what is known of the query of
  * s[i][j].
  */
-template <class E, bool TURNED, typename Q>
+template <class E, bool TRANSPOSED, typename Q>
 static __device__ __forceinline__ void
 differentiate(float s[E::HELD][E::SPREAD], float gradient[E::HELD][E::SPREAD],
               const launch_attention &t, const drop_rule &drops, const philox &words, Q query)
 {
-    typedef attention_tile<E, TURNED> numbers;
+    typedef attention_tile<E, TRANSPOSED> numbers;
     typedef drop_tile<numbers::ROWS, numbers::COLUMNS> tile_type;
     SHARED(tile_type, tile, [1]);
 #pragma unroll
@@ -84,10 +84,10 @@ differentiate(float s[E::HELD][E::SPREAD], float gradient[E::HELD][E::SPREAD],
         }
 }
 
-/* A tile of a gradient that lies as `lie` says, times `by`. */
+/* A tile of a gradient that lies as `layout` says, times `by`. */
 template <class E>
 static __device__ __forceinline__ void
-write_gradients(const launch_attention &t, void *to, const launch_lie &lie,
+write_gradients(const launch_attention &t, void *to, const launch_layout &layout,
                 const attention_place &at, int64_t length, int64_t width, float by,
                 const float x[E::HELD][E::WIDE])
 {
@@ -95,7 +95,8 @@ write_gradients(const launch_attention &t, void *to, const launch_lie &lie,
 #pragma unroll
     for (int i = 0; i < E::HELD; i++) {
         int64_t row = at.first + E::row(i);
-        int64_t place = at.batch * LD(lie.batch) + at.head * LD(lie.head) + row * LD(lie.position);
+        int64_t place =
+            at.batch * LD(layout.batch) + at.head * LD(layout.head) + row * LD(layout.position);
 #pragma unroll
         for (int j = 0; j < E::WIDE; j++) {
             int column = first_column + E::column(j);
@@ -118,10 +119,10 @@ static KERNEL_BLOCKS(E::THREADS, E::BLOCKS, attend_bwd_queries, launch_attention
     E engine;
     auto fetch_keys = [&](int64_t first) {
         engine.fetch(PASSES,
-                     matrix_of(t.k, t.operands, t.k_lie, at.batch, kv, first, limit, t.head));
+                     matrix_of(t.k, t.operands, t.k_layout, at.batch, kv, first, limit, t.head));
         engine.commit();
         engine.fetch(PASSES_TOO,
-                     matrix_of(t.v, t.operands, t.v_lie, at.batch, kv, first, limit, t.v_head));
+                     matrix_of(t.v, t.operands, t.v_layout, at.batch, kv, first, limit, t.v_head));
         engine.commit();
     };
     float dq[E::HELD][E::WIDE] = {};
@@ -129,9 +130,9 @@ static KERNEL_BLOCKS(E::THREADS, E::BLOCKS, attend_bwd_queries, launch_attention
 #pragma unroll
     for (int i = 0; i < E::HELD; i++)
         query[i] = query_of(b, at.batch, at.head, at.first + E::row(i));
-    engine.fetch(STAYS, matrix_of(t.q, t.operands, t.q_lie, at.batch, at.head, at.first, t.q_length,
-                                  t.head));
-    engine.fetch(STAYS_TOO, matrix_of(b.dy, t.results, t.y_lie, at.batch, at.head, at.first,
+    engine.fetch(STAYS, matrix_of(t.q, t.operands, t.q_layout, at.batch, at.head, at.first,
+                                  t.q_length, t.head));
+    engine.fetch(STAYS_TOO, matrix_of(b.dy, t.results, t.y_layout, at.batch, at.head, at.first,
                                       t.q_length, t.v_head));
     fetch_keys(0);
     for (int64_t key = 0; key < limit; key += E::COLUMNS) {
@@ -149,7 +150,7 @@ static KERNEL_BLOCKS(E::THREADS, E::BLOCKS, attend_bwd_queries, launch_attention
         if (key + E::COLUMNS < limit)
             fetch_keys(key + E::COLUMNS);
     }
-    write_gradients<E>(t, b.dq, t.q_lie, at, t.q_length, t.head, t.scale, dq);
+    write_gradients<E>(t, b.dq, t.q_layout, at, t.q_length, t.head, t.scale, dq);
 }
 
 /* grid: tiles of keys of every head of keys and batch, 1, tiles of the keys' or values' columns */
@@ -168,17 +169,17 @@ template <class E> static KERNEL_BLOCKS(E::THREADS, 2, attend_bwd_keys, launch_a
     E engine;
     auto fetch_queries = [&](int n) {
         int head = first_head + n / tiles, first = first_query + n % tiles * E::COLUMNS;
-        engine.fetch(
-            PASSES, matrix_of(t.q, t.operands, t.q_lie, at.batch, head, first, t.q_length, t.head));
+        engine.fetch(PASSES, matrix_of(t.q, t.operands, t.q_layout, at.batch, head, first,
+                                       t.q_length, t.head));
         engine.commit();
-        engine.fetch(PASSES_TOO, matrix_of(b.dy, t.results, t.y_lie, at.batch, head, first,
+        engine.fetch(PASSES_TOO, matrix_of(b.dy, t.results, t.y_layout, at.batch, head, first,
                                            t.q_length, t.v_head));
         engine.commit();
     };
     float dk[E::HELD][E::WIDE] = {}, dv[E::HELD][E::WIDE] = {};
-    engine.fetch(STAYS, matrix_of(t.k, t.operands, t.k_lie, at.batch, at.head, at.first, t.k_length,
-                                  t.head));
-    engine.fetch(STAYS_TOO, matrix_of(t.v, t.operands, t.v_lie, at.batch, at.head, at.first,
+    engine.fetch(STAYS, matrix_of(t.k, t.operands, t.k_layout, at.batch, at.head, at.first,
+                                  t.k_length, t.head));
+    engine.fetch(STAYS_TOO, matrix_of(t.v, t.operands, t.v_layout, at.batch, at.head, at.first,
                                       t.k_length, t.v_head));
     if (tiles > 0)
         fetch_queries(0);
@@ -206,9 +207,9 @@ template <class E> static KERNEL_BLOCKS(E::THREADS, 2, attend_bwd_keys, launch_a
             fetch_queries(n + 1);
     }
     if (b.dk)
-        write_gradients<E>(t, b.dk, t.k_lie, at, t.k_length, t.head, t.scale, dk);
+        write_gradients<E>(t, b.dk, t.k_layout, at, t.k_length, t.head, t.scale, dk);
     if (b.dv)
-        write_gradients<E>(t, b.dv, t.v_lie, at, t.k_length, t.v_head, 1.0f, dv);
+        write_gradients<E>(t, b.dv, t.v_layout, at, t.k_length, t.v_head, 1.0f, dv);
 }
 
 /* Tiles of the mask along its axes, 1 where it is the same for all. */
@@ -283,14 +284,14 @@ static KERNEL_BLOCKS(E::THREADS, MASK_BLOCKS, attend_bwd_mask, launch_attention_
 #pragma unroll
         for (int i = 0; i < E::HELD; i++)
             queries[i] = query_of(b, batch, head, query + E::row(i));
-        engine.fetch(STAYS, matrix_of(t.q, t.operands, t.q_lie, batch, head, query, t.q_length,
-                                      t.head));
-        engine.fetch(STAYS_TOO, matrix_of(b.dy, t.results, t.y_lie, batch, head, query, t.q_length,
-                                          t.v_head));
-        engine.fetch(PASSES, matrix_of(t.k, t.operands, t.k_lie, batch, head / group, first_key,
+        engine.fetch(
+            STAYS, matrix_of(t.q, t.operands, t.q_layout, batch, head, query, t.q_length, t.head));
+        engine.fetch(STAYS_TOO, matrix_of(b.dy, t.results, t.y_layout, batch, head, query,
+                                          t.q_length, t.v_head));
+        engine.fetch(PASSES, matrix_of(t.k, t.operands, t.k_layout, batch, head / group, first_key,
                                        t.k_length, t.head));
-        engine.fetch(PASSES_TOO, matrix_of(t.v, t.operands, t.v_lie, batch, head / group, first_key,
-                                           t.k_length, t.v_head));
+        engine.fetch(PASSES_TOO, matrix_of(t.v, t.operands, t.v_layout, batch, head / group,
+                                           first_key, t.k_length, t.v_head));
         engine.commit();
         engine.template arrive<0>();
         engine.dot(s, STAYS, PASSES);

@@ -60,7 +60,7 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
         TILE = ROWS * PITCH,          /* numbers of one that stays */
         PASSING_TILE = COLUMNS * PITCH
     };
-    T *room;
+    T *tiles_at;
     int width[PLACES]; /* of the operands */
 
     /* `stay`: how many operands do */
@@ -95,14 +95,14 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
     __device__ __forceinline__ mma_engine()
     {
         SHARED_DYNAMIC(T, tiles);
-        room = tiles;
+        tiles_at = tiles;
     }
 
     __device__ __forceinline__ T *tile(int place) const
     {
-        return place == PASSES       ? room
-               : place == PASSES_TOO ? room + PASSING_TILE
-                                     : room + 2 * PASSING_TILE + (place - STAYS) * TILE;
+        return place == PASSES       ? tiles_at
+               : place == PASSES_TOO ? tiles_at + PASSING_TILE
+                                     : tiles_at + 2 * PASSING_TILE + (place - STAYS) * TILE;
     }
 
     __device__ __forceinline__ void fetch(int place, const matrix &m)
@@ -174,14 +174,14 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
 
     /* Four 8 x 8 (floats: 8 x 4) matrices at (row, column) of a tile: i and i + `across` side by
      * side, the others below. */
-    template <bool turned, int across>
+    template <bool transposed, int across>
     static __device__ __forceinline__ void load(uint32_t ret[4], const T *tile, int row, int column)
     {
         int which = lane() / 8;
         int right = across == 1 ? which % 2 : which / 2,
             below = across == 1 ? which / 2 : which % 2;
-        load_matrix_x4<turned>(ret, tile + (row + lane() % 8 + 8 * below) * PITCH + column +
-                                        VECTOR * right);
+        load_matrix_x4<transposed>(ret, tile + (row + lane() % 8 + 8 * below) * PITCH + column +
+                                            VECTOR * right);
     }
 
     /* s[.][4 n .. 4 n + 3] += a b for two neighbouring columns of 8: b is both's fragments */

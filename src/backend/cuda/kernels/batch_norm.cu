@@ -57,7 +57,7 @@ void launch_batch_norm_statistics(cuda_stream stream, const launch_batch_norm_ca
         typedef decltype(t) T;
         batch_moments<T> f = {
             {(const T *)x, rows_aligned((const T *)x, s.last)}, mean, variance};
-        fold(stream, &s, c->pieces, c->room, f);
+        fold(stream, &s, c->pieces, c->workspace, f);
     });
 }
 
@@ -265,14 +265,14 @@ static void sum_gradients(cuda_stream stream, const launch_batch_norm_call *c, c
     const T *dy = (const T *)b.dy, *x = (const T *)b.x;
     if (c->before)
         fold_across(
-            stream, &s, c->pieces, c->room,
+            stream, &s, c->pieces, c->workspace,
             fold_of(chained_gradients{{chain_code_of(c->before, c->channels % CHAIN_EACH == 0)}},
                     any_floats_of(b.x, c->type)));
     else if (c->relu_bias)
-        fold(stream, &s, c->pieces, c->room,
+        fold(stream, &s, c->pieces, c->workspace,
              fold_of(relu_gradients<T>{dy, (const both_lines *)c->lines, aligned}, x));
     else
-        fold(stream, &s, c->pieces, c->room, fold_of(stored_gradients<T>{dy, aligned}, x));
+        fold(stream, &s, c->pieces, c->workspace, fold_of(stored_gradients<T>{dy, aligned}, x));
 }
 
 template <typename T>

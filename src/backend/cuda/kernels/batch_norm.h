@@ -14,7 +14,7 @@ typedef struct launch_batch_norm_call {
     bool channels_last;           /* [n,plane,channels] */
     float epsilon;
     int pieces;                   /* of the sums over n and plane */
-    void *room;                   /* pieces > 1: 16 bytes a piece and channel; backward 8 */
+    void *workspace;              /* pieces > 1: 16 bytes a piece and channel; backward 8 */
     void *lines;                  /* 16 bytes a channel, with relu_bias 32, aligned to 16 */
     const launch_chain_call *behind; /* or NULL; forward it goes on with y, whose elements it counts as
                                       * they lie */

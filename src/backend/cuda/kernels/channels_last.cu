@@ -1,5 +1,5 @@
-/* Images turned for convolutions: a block a square of channels and positions, by way of shared
- * memory, so that what lies side by side is read and written side by side. */
+/* Images to channels last for convolutions: a block a square of channels and positions, by way of
+ * shared memory, so that what lies side by side is read and written side by side. */
 #include "backend/cuda/kernels/channels_last.h"
 #include "backend/cuda/kernels/rows.cuh"
 

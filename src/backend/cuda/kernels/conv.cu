@@ -16,9 +16,10 @@ struct conv_spot {
     int at[3];
 };
 
-/* Factors of an image: as rows its pixels and as k its taps, or, TURNED, the other way round. */
-template <bool BACK, bool TURNED> struct conv_gather : tile_factors {
-    static constexpr tile_rows ROWS = TURNED ? TILE_WHOLE_ROWS : TILE_NO_ROWS;
+/* Factors of an image: as rows its pixels and as k its taps, or, TRANSPOSED, the other way round.
+ */
+template <bool BACK, bool TRANSPOSED> struct conv_gather : tile_factors {
+    static constexpr tile_rows ROWS = TRANSPOSED ? TILE_WHOLE_ROWS : TILE_NO_ROWS;
     typedef conv_spot line;
     typedef conv_spot step;
     int type;
@@ -26,7 +27,7 @@ template <bool BACK, bool TURNED> struct conv_gather : tile_factors {
     divisor extent[3]; /* ... and of the one whose pixels ask */
     divisor kernel[3], stride[3];
     int dilation[3], pad[3];
-    divisor taps; /* [channel, position of the kernel] or, channels inner, turned */
+    divisor taps; /* [channel, position of the kernel] or, channels inner, transposed */
     bool channels_inner;
     int64_t image_step, channel_step, position_step;
 
@@ -58,16 +59,16 @@ template <bool BACK, bool TURNED> struct conv_gather : tile_factors {
     }
     __device__ __forceinline__ conv_spot line_of(int row) const
     {
-        return TURNED ? tap_of(row) : pixel_of(row);
+        return TRANSPOSED ? tap_of(row) : pixel_of(row);
     }
     __device__ __forceinline__ conv_spot step_of(int k) const
     {
-        return TURNED ? pixel_of(k) : tap_of(k);
+        return TRANSPOSED ? pixel_of(k) : tap_of(k);
     }
     /* -1: in the padding, or between the stretched image's pixels */
     __device__ __forceinline__ int64_t at(const conv_spot &l, const conv_spot &s) const
     {
-        const conv_spot &pixel = TURNED ? s : l, &tap = TURNED ? l : s;
+        const conv_spot &pixel = TRANSPOSED ? s : l, &tap = TRANSPOSED ? l : s;
         uint32_t position = 0;
         bool is_there = true;
 #pragma unroll
@@ -103,12 +104,12 @@ static tile_axis tap_axis(const conv_task *t, bool inner, int64_t size, int64_t 
                  : tile_axis_of(volume(t->kernel), step, position);
 }
 
-template <bool BACK, bool TURNED>
-static conv_gather<BACK, TURNED> gather_of(const conv_task *t, bool channels_inner)
+template <bool BACK, bool TRANSPOSED>
+static conv_gather<BACK, TRANSPOSED> gather_of(const conv_task *t, bool channels_inner)
 {
     const conv_operand *image = BACK ? &t->y : &t->x;
     int64_t channels = (BACK ? t->maps : t->channels) / t->groups;
-    conv_gather<BACK, TURNED> g = {};
+    conv_gather<BACK, TRANSPOSED> g = {};
     g.data = image->data;
     g.type = image->type;
     g.bytes = (int)dtype_bytes(image->type);
@@ -127,11 +128,11 @@ static conv_gather<BACK, TURNED> gather_of(const conv_task *t, bool channels_inn
     g.channel_step = image->at.channel;
     g.position_step = image->at.position;
     g.rows =
-        (int)(TURNED ? channels * volume(t->kernel) : t->batch * volume(BACK ? t->in : t->out));
+        (int)(TRANSPOSED ? channels * volume(t->kernel) : t->batch * volume(BACK ? t->in : t->out));
     g.vector = channels_inner && g.channel_step == 1 && channels * g.bytes % 16 == 0 &&
                g.image_step * g.bytes % 16 == 0 && g.position_step * g.bytes % 16 == 0 &&
                (uintptr_t)g.data % 16 == 0;
-    g.along_k = !TURNED || !g.vector;
+    g.along_k = !TRANSPOSED || !g.vector;
     return g;
 }
 

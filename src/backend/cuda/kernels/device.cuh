@@ -222,12 +222,12 @@ __device__ __forceinline__ void mma_1688_tf32(float d[4], const uint32_t a[4], c
 
 /* Four 8 x 8 matrices of halves from shared memory: lane i gives the address of row i % 8 of matrix
  * i / 8 (16 bytes, aligned), and gets in r[m] of matrix m columns 2 t and the next of row g, or
- * with `turned` rows 2 t and the next of column g. */
-template <bool turned>
+ * with `transposed` rows 2 t and the next of column g. */
+template <bool transposed>
 __device__ __forceinline__ void load_matrix_x4(uint32_t r[4], const void *row)
 {
     unsigned at = (unsigned)__cvta_generic_to_shared(row);
-    if (turned)
+    if (transposed)
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                      : "r"(at)

@@ -2,8 +2,8 @@
  * Folds over some axes of a tensor (backend/reduce_space.h). With a reduced last axis a result is a
  * warp's or a block's, with a kept one four neighbours are a column of threads', of which each
  * takes every so manieth position. Where results are few, what falls into one is cut into pieces:
- * their states lie in `room`, [pieces, results], and are joined in their order by a second kernel.
- * So the order of every sum follows from the shape and the number of pieces.
+ * their states lie in `workspace`, [pieces, results], and are joined in their order by a second
+ * kernel. So the order of every sum follows from the shape and the number of pieces.
  *
  * A fold F is a struct of pointers with
  *   F::state                          32-bit words, of a fold that is under way
@@ -23,11 +23,11 @@ enum { FOLD_THREADS = 256, FOLD_LANES = 32 };
 
 /* The state of result k: of all there is, or of this block's piece. */
 template <typename F>
-__device__ __forceinline__ void fold_put(const F &f, typename F::state *room, int64_t k,
+__device__ __forceinline__ void fold_put(const F &f, typename F::state *workspace, int64_t k,
                                          int64_t width, typename F::state s)
 {
     if (gridDim.y > 1)
-        room[blockIdx.y * LD(width) + k] = s;
+        workspace[blockIdx.y * LD(width) + k] = s;
     else
         f.put(k, s);
 }
@@ -52,7 +52,7 @@ __device__ __forceinline__ void fold_walk_on(fold_walk *w, const reduce_space *s
 }
 
 template <typename F, int THREADS>
-static KERNEL(ROW_BLOCK<THREADS>, fold_rows, F f, typename F::state *room, reduce_space s,
+static KERNEL(ROW_BLOCK<THREADS>, fold_rows, F f, typename F::state *workspace, reduce_space s,
               int64_t piece)
 {
     int64_t depth = reduce_depth(&s), first = blockIdx.y * piece;
@@ -70,12 +70,12 @@ static KERNEL(ROW_BLOCK<THREADS>, fold_rows, F f, typename F::state *room, reduc
         acc = row_fold<THREADS>(
             acc, f.none(), [](typename F::state a, typename F::state b) { return F::join(a, b); });
         if (threadIdx.x == 0)
-            fold_put(f, room, k, s.kept.count, acc);
+            fold_put(f, workspace, k, s.kept.count, acc);
     }
 }
 
 template <typename F>
-static KERNEL(FOLD_THREADS, fold_columns, F f, typename F::state *room, reduce_space s,
+static KERNEL(FOLD_THREADS, fold_columns, F f, typename F::state *workspace, reduce_space s,
               int64_t piece)
 {
     SHARED(typename F::state, part, [4][FOLD_THREADS]);
@@ -99,20 +99,20 @@ static KERNEL(FOLD_THREADS, fold_columns, F f, typename F::state *room, reduce_s
         }
         for (int j = 0; j < 4 && threadIdx.y == 0; j++)
             if (IN(column + j < s.last))
-                fold_put(f, room, k * s.last + column + j, reduce_width(&s), part[j][me]);
+                fold_put(f, workspace, k * s.last + column + j, reduce_width(&s), part[j][me]);
         __syncthreads(); /* the next tile's states take their places */
     }
 }
 
 template <typename F>
-static KERNEL(FOLD_THREADS, fold_pieces, F f, const typename F::state *room, int64_t width,
+static KERNEL(FOLD_THREADS, fold_pieces, F f, const typename F::state *workspace, int64_t width,
               int pieces)
 {
     for (int64_t k = (int64_t)blockIdx.x * FOLD_THREADS + threadIdx.x; k < width;
          k += (int64_t)gridDim.x * FOLD_THREADS) {
-        typename F::state s = room[k];
+        typename F::state s = workspace[k];
         for (int i = 1; i < pieces; i++)
-            s = F::join(s, room[i * LD(width) + k]);
+            s = F::join(s, workspace[i * LD(width) + k]);
         f.put(k, s);
     }
 }
@@ -127,16 +127,16 @@ static inline dim3 fold_block(int64_t last)
 }
 
 template <typename F>
-static void fold_join(cuda_stream stream, int64_t width, int pieces, const void *room, F f)
+static void fold_join(cuda_stream stream, int64_t width, int pieces, const void *workspace, F f)
 {
     if (pieces > 1)
         LAUNCH(fold_pieces<F>, dim3(blocks_for(width, FOLD_THREADS)), dim3(FOLD_THREADS), 0, stream,
-               f, (const typename F::state *)room, width, pieces);
+               f, (const typename F::state *)workspace, width, pieces);
 }
 
-/* With a reduced last axis; f has no need of four(). `room` is of pieces > 1 alone. */
+/* With a reduced last axis; f has no need of four(). `workspace` is of pieces > 1 alone. */
 template <typename F>
-static void fold_along(cuda_stream stream, const reduce_space *s, int pieces, void *room, F f)
+static void fold_along(cuda_stream stream, const reduce_space *s, int pieces, void *workspace, F f)
 {
     int64_t width = reduce_width(s), piece = (reduce_depth(s) + pieces - 1) / pieces;
     if (width == 0)
@@ -144,14 +144,14 @@ static void fold_along(cuda_stream stream, const reduce_space *s, int pieces, vo
     with_rows(s->kept.count, piece, [&](auto threads, dim3 grid, dim3 block) {
         grid.y = (unsigned)pieces;
         LAUNCH((fold_rows<F, decltype(threads)::value>), grid, block, 0, stream, f,
-               (typename F::state *)room, *s, piece);
+               (typename F::state *)workspace, *s, piece);
     });
-    fold_join(stream, width, pieces, room, f);
+    fold_join(stream, width, pieces, workspace, f);
 }
 
 /* With a kept one; f has no need of one(). */
 template <typename F>
-static void fold_across(cuda_stream stream, const reduce_space *s, int pieces, void *room, F f)
+static void fold_across(cuda_stream stream, const reduce_space *s, int pieces, void *workspace, F f)
 {
     int64_t width = reduce_width(s), piece = (s->reduced.count + pieces - 1) / pieces;
     dim3 block = fold_block(s->last);
@@ -159,17 +159,17 @@ static void fold_across(cuda_stream stream, const reduce_space *s, int pieces, v
     if (width == 0)
         return;
     LAUNCH(fold_columns<F>, dim3(blocks_for(tiles, 1), (unsigned)pieces), block, 0, stream, f,
-           (typename F::state *)room, *s, piece);
-    fold_join(stream, width, pieces, room, f);
+           (typename F::state *)workspace, *s, piece);
+    fold_join(stream, width, pieces, workspace, f);
 }
 
 template <typename F>
-static void fold(cuda_stream stream, const reduce_space *s, int pieces, void *room, F f)
+static void fold(cuda_stream stream, const reduce_space *s, int pieces, void *workspace, F f)
 {
     if (s->last_reduced)
-        fold_along(stream, s, pieces, room, f);
+        fold_along(stream, s, pieces, workspace, f);
     else
-        fold_across(stream, s, pieces, room, f);
+        fold_across(stream, s, pieces, workspace, f);
 }
 
 #endif

@@ -138,27 +138,28 @@ static int64_t count_terms(const grid_plane *s)
     return s->n * s->positions * s->per_position;
 }
 
-size_t launch_grid_sample_room(const grid_plane *s, int64_t at_once)
+size_t launch_grid_sample_workspace_bytes(const grid_plane *s, int64_t at_once)
 {
     grid_plane some = *s;
     some.n = at_once;
-    return (size_t)count_terms(&some) * 4 * sizeof(uint32_t) + launch_sort_room(count_terms(&some));
+    return (size_t)count_terms(&some) * 4 * sizeof(uint32_t) +
+           launch_sort_workspace_bytes(count_terms(&some));
 }
 
 static void spread(cuda_stream stream, const grid_plane *s, float *dx, const float *dy,
-                   const float *grid, void *room)
+                   const float *grid, void *workspace)
 {
     int64_t n = count_terms(s), elements = s->n * s->elements;
     int64_t groups = (s->channels + TOGETHER - 1) / TOGETHER;
-    float *weights = (float *)room;
-    uint32_t *keys = (uint32_t *)room + n, *sorted = keys + n, *order = sorted + n;
+    float *weights = (float *)workspace;
+    uint32_t *keys = (uint32_t *)workspace + n, *sorted = keys + n, *order = sorted + n;
     launch_sort_call call = {.n = n,
                              .bits = sort_bits(elements + 1),
                              .keys = keys,
                              .from = NULL,
                              .sorted = sorted,
                              .order = order,
-                             .room = order + n};
+                             .workspace = order + n};
     if (n > 0)
         LAUNCH(find, blocks_of(s->n * s->positions, THREADS), dim3(THREADS), 0, stream, keys,
                weights, grid, *s);
@@ -169,7 +170,7 @@ static void spread(cuda_stream stream, const grid_plane *s, float *dx, const flo
 }
 
 void launch_grid_sample_spread(cuda_stream stream, const grid_plane *s, int64_t at_once, float *dx,
-                               const float *dy, const float *grid, void *room)
+                               const float *dy, const float *grid, void *workspace)
 {
     if (s->channels * s->elements == 0)
         return;
@@ -177,6 +178,6 @@ void launch_grid_sample_spread(cuda_stream stream, const grid_plane *s, int64_t 
         grid_plane some = *s;
         some.n = s->n - i < at_once ? s->n - i : at_once;
         spread(stream, &some, dx + i * s->channels * s->elements,
-               dy + i * s->channels * s->positions, grid + i * s->positions * s->axes, room);
+               dy + i * s->channels * s->positions, grid + i * s->positions * s->axes, workspace);
     }
 }

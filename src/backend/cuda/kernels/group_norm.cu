@@ -65,7 +65,7 @@ void launch_group_norm(cuda_stream stream, const launch_group_norm_call *c, void
         const T *from = (const T *)x;
         bool aligned = rows_aligned((T *)y, c->plane) && rows_aligned(from, c->plane);
         group_moments<T> f = {{from, aligned}, mean, inverse, c->epsilon};
-        fold(stream, &s, c->pieces, c->room, f);
+        fold(stream, &s, c->pieces, c->workspace, f);
         LAUNCH(forward_lines, dim3(blocks_for(rows, SAMPLE_THREADS)), dim3(SAMPLE_THREADS), 0,
                stream, lines, scale, bias, (const float *)mean, (const float *)inverse, rows,
                channels, c->per_group);
@@ -130,7 +130,7 @@ void launch_group_norm_bwd(cuda_stream stream, const launch_group_norm_call *c, 
         bool aligned = rows_aligned((T *)dx, c->plane) && rows_aligned(d, c->plane) &&
                        rows_aligned(from, c->plane);
         group_gradients<T> f = {{{d, aligned}, from, mean, c->per_group, aligned}, sums};
-        fold(stream, &s, c->pieces, c->room, f);
+        fold(stream, &s, c->pieces, c->workspace, f);
         LAUNCH(sum_samples, dim3(blocks_for(channels, SAMPLE_THREADS)), dim3(SAMPLE_THREADS), 0,
                stream, dscale, dbias, (const gradients *)sums, inverse, c->batch, channels,
                c->per_group);

@@ -13,7 +13,7 @@ typedef struct launch_group_norm_call {
     int64_t batch, groups, per_group, plane;    /* [batch, groups per_group, plane] */
     float epsilon;
     int pieces;                                 /* of a group's sums; backward of a channel's */
-    void *room;     /* pieces > 1: 16 bytes a piece and group; backward 8 a piece and channel */
+    void *workspace; /* pieces > 1: 16 bytes a piece and group; backward 8 a piece and channel */
     void *lines;    /* 16 bytes a channel, aligned to 16. All these of every sample */
     void *sums;     /* backward: 8 bytes a channel */
 } launch_group_norm_call;

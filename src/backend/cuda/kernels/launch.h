@@ -1,11 +1,12 @@
 /*
- * What C calls of the kernels: launchers; those of <family>.cu stand in <family>.h. One puts kernels
- * behind what `stream` already has to do, and returns; pointers are to memory of the device. It
- * allocates nothing and decides nothing: who calls has checked shapes and alignments. With nothing
- * to do it launches nothing. Whether a launch was refused is told by cudaGetLastError().
+ * What C calls of the kernels: launchers; those of <family>.cu stand in <family>.h. One puts
+ * kernels behind what `stream` already has to do, and returns; pointers are to memory of the
+ * device. It allocates nothing and decides nothing: who calls has checked shapes and alignments.
+ * With nothing to do it launches nothing. Whether a launch was refused is told by
+ * cudaGetLastError().
  *
  * Sums over much are cut into pieces, whose number the caller chooses by the shape alone: the bits
- * depend on it. What the pieces come to lies in a `room` in between.
+ * depend on it. What the pieces come to lies in a `workspace` in between.
  */
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_LAUNCH_H
 #define TEQUIO_BACKEND_CUDA_KERNELS_LAUNCH_H

@@ -73,10 +73,10 @@ static __device__ __forceinline__ float own_of(const launch_loss_call *c, const 
     return c->log_probs ? own : (own - most[row]) - log_sum[row];
 }
 
-/* room[piece] = the sum of the piece's losses and that of its weights. x NULL: those of the labels
- * are `own`; without these too, of the weights. */
+/* workspace[piece] = the sum of the piece's losses and that of its weights. x NULL: those of the
+ * labels are `own`; without these too, of the weights. */
 template <typename T>
-static KERNEL(LOSS_THREADS, sum_rows, float *loss, double *room, const T *x, const float *own,
+static KERNEL(LOSS_THREADS, sum_rows, float *loss, double *workspace, const T *x, const float *own,
               const float *most, const float *log_sum, launch_loss_call c, int64_t piece)
 {
     int64_t first = blockIdx.x * piece, rows = c.n * c.inner;
@@ -95,22 +95,23 @@ static KERNEL(LOSS_THREADS, sum_rows, float *loss, double *room, const T *x, con
     sum = row_sum<LOSS_THREADS>(sum);
     weights = row_sum<LOSS_THREADS>(weights);
     if (threadIdx.x == 0) {
-        room[2 * blockIdx.x] = sum;
-        room[2 * blockIdx.x + 1] = weights;
+        workspace[2 * blockIdx.x] = sum;
+        workspace[2 * blockIdx.x + 1] = weights;
     }
 }
 
 /* The pieces in their order: the loss, where one is wanted, and behind them the sum of weights. */
-static KERNEL(32, sum_pieces, float *loss, double *room, int pieces, launch_loss_reduction kind)
+static KERNEL(32, sum_pieces, float *loss, double *workspace, int pieces,
+              launch_loss_reduction kind)
 {
     double sum = 0.0, weights = 0.0;
     if (threadIdx.x != 0)
         return;
     for (int i = 0; i < pieces; i++) {
-        sum += room[2 * i];
-        weights += room[2 * i + 1];
+        sum += workspace[2 * i];
+        weights += workspace[2 * i + 1];
     }
-    room[2 * pieces] = weights;
+    workspace[2 * pieces] = weights;
     if (loss)
         *loss = (float)(kind == LAUNCH_LOSS_MEAN ? sum / weights : sum);
 }
@@ -122,9 +123,9 @@ static void add_rows(cuda_stream stream, const launch_loss_call *c, float *loss,
 {
     int64_t piece = (c->n * c->inner + c->pieces - 1) / c->pieces;
     float *one = c->reduction != LAUNCH_LOSS_NONE ? loss : NULL;
-    LAUNCH(sum_rows<T>, dim3((unsigned)c->pieces), dim3(LOSS_THREADS), 0, stream, loss, c->room, x,
-           own, most, log_sum, *c, piece);
-    LAUNCH(sum_pieces, dim3(1), dim3(32), 0, stream, one, c->room, c->pieces, c->reduction);
+    LAUNCH(sum_rows<T>, dim3((unsigned)c->pieces), dim3(LOSS_THREADS), 0, stream, loss,
+           c->workspace, x, own, most, log_sum, *c, piece);
+    LAUNCH(sum_pieces, dim3(1), dim3(32), 0, stream, one, c->workspace, c->pieces, c->reduction);
 }
 
 void launch_loss(cuda_stream stream, const launch_loss_call *c, float *loss, float *most,
@@ -153,7 +154,7 @@ static __device__ __forceinline__ float scale_of(const launch_loss_call *c, cons
     float w = weight_of(c, label_of(c, row));
     float d = c->reduction == LAUNCH_LOSS_NONE ? dloss[row] : *dloss;
     if (c->reduction == LAUNCH_LOSS_MEAN)
-        d *= (float)(1.0 / c->room[2 * c->pieces]);
+        d *= (float)(1.0 / c->workspace[2 * c->pieces]);
     return w != 0.0f ? w * d : 0.0f;
 }
 
@@ -302,7 +303,7 @@ static KERNEL(LOSS_THREADS, count_verdicts, int64_t *right, int64_t *counted,
 void launch_accuracy(cuda_stream stream, const launch_loss_call *c, int64_t *right,
                      int64_t *counted, const void *scores)
 {
-    uint8_t *verdict = (uint8_t *)c->room;
+    uint8_t *verdict = (uint8_t *)c->workspace;
     int64_t rows = c->n * c->inner;
     with_type(c->type, [&](auto t) {
         typedef decltype(t) T;

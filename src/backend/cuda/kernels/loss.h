@@ -26,7 +26,7 @@ typedef struct launch_loss_call {
     int64_t ignore;             /* a label whose rows do not count */
     launch_loss_reduction reduction;
     int pieces;                 /* of the sums over rows */
-    double *room;               /* [2 pieces + 1]; launch_accuracy: a byte a row */
+    double *workspace;          /* [2 pieces + 1]; launch_accuracy: a byte a row */
     uint64_t *fault;            /* a label that is no class: becomes the least of fault_node | row */
     uint64_t fault_node;
 } launch_loss_call;
@@ -37,9 +37,9 @@ typedef struct launch_loss_pass {
     float *loss, *most, *log_sum;   /* as launch_loss */
     void *dscores;                  /* as launch_loss_bwd, may be the scores */
     const float *dloss;             /* with dscores */
-    float *own;                     /* [n], with dscores: room */
+    float *own;                     /* [n], with dscores: workspace */
     int64_t *right, *counted;       /* as launch_accuracy, of the same labels */
-    uint8_t *verdict;               /* [n], with those two: room */
+    uint8_t *verdict;               /* [n], with those two: workspace */
 } launch_loss_pass;
 
 /* loss [] or, with LAUNCH_LOSS_NONE, [n,inner]. `most` and `log_sum` [n,inner], unless log_probs: the

@@ -51,7 +51,7 @@ void launch_move(cuda_stream stream, size_t element, void *to, const void *from,
 /* Axis `down` of what is read goes on with neighbours, axis `across` of what is written; by tiles,
  * so that both are seen in rows. Matrices are those of the other axes, tiles of one follow each
  * other. */
-struct turned {
+struct transposed {
     int64_t down, across;         /* positions */
     int64_t to_down, from_across; /* strides */
     uint32_t tiles;
@@ -59,7 +59,7 @@ struct turned {
 };
 
 template <typename T>
-static KERNEL((SIDE * ROWS), turn, T *to, const T *from, walk<2> matrices, turned t)
+static KERNEL((SIDE * ROWS), transpose, T *to, const T *from, walk<2> matrices, transposed t)
 {
     SHARED(T, tile, [SIDE][SIDE + 1]);
     uint32_t matrix = quotient(t.matrix_tiles, blockIdx.x);
@@ -97,19 +97,19 @@ static void turn_all(cuda_stream stream, void *to, const void *from, const axes 
     axes others = matrices_of(over, down);
     int64_t down_tiles = (over->dim[down] + SIDE - 1) / SIDE;
     int64_t matrix_tiles = down_tiles * ((over->dim[last] + SIDE - 1) / SIDE);
-    turned t = {over->dim[down],
-                over->dim[last],
-                over->stride[down][0],
-                over->stride[last][1],
-                (uint32_t)(matrix_tiles * axes_elements(&others)),
-                divider_of(down_tiles),
-                divider_of(matrix_tiles)};
-    LAUNCH(turn<T>, dim3(t.tiles), dim3(SIDE, ROWS), 0, stream, (T *)to, (const T *)from,
+    transposed t = {over->dim[down],
+                    over->dim[last],
+                    over->stride[down][0],
+                    over->stride[last][1],
+                    (uint32_t)(matrix_tiles * axes_elements(&others)),
+                    divider_of(down_tiles),
+                    divider_of(matrix_tiles)};
+    LAUNCH(transpose<T>, dim3(t.tiles), dim3(SIDE, ROWS), 0, stream, (T *)to, (const T *)from,
            walk_of<2>(others, 1), t);
 }
 
-void launch_turn(cuda_stream stream, size_t element, void *to, const void *from, const axes *over,
-                 int down)
+void launch_transpose(cuda_stream stream, size_t element, void *to, const void *from,
+                      const axes *over, int down)
 {
     if (axes_elements(over) == 0)
         return;

@@ -18,8 +18,8 @@ extern "C" {
 void launch_move(cuda_stream stream, size_t element, void *to, const void *from, const axes *over);
 
 /* The same of up to 8 bytes, where the last axis has stride 1 in `to` and axis `down` in `from`. */
-void launch_turn(cuda_stream stream, size_t element, void *to, const void *from, const axes *over,
-                 int down);
+void launch_transpose(cuda_stream stream, size_t element, void *to, const void *from,
+                      const axes *over, int down);
 
 /* to += from; no two elements go to one position. */
 void launch_move_add(cuda_stream stream, float *to, const float *from, const axes *over);

@@ -147,7 +147,7 @@ static void reduce(cuda_stream stream, const launch_reduce_call *c, float *y, co
     f.kind = c->kind;
     f.divisor = c->divisor;
     f.aligned = rows_aligned(x, c->space.last);
-    fold(stream, &c->space, c->pieces, c->room, f);
+    fold(stream, &c->space, c->pieces, c->workspace, f);
 }
 
 void launch_reduce(cuda_stream stream, const launch_reduce_call *c, float *y, const void *x)

@@ -28,7 +28,7 @@ typedef struct launch_reduce_call {
     launch_type type;   /* of x; from LAUNCH_REDUCE_MAX on float32 alone */
     float divisor;      /* LAUNCH_REDUCE_MEAN's */
     int pieces;         /* of what falls into one result */
-    void *room;         /* pieces > 1: 4 bytes a piece and result; LOG_SUM_EXP 8 */
+    void *workspace;    /* pieces > 1: 4 bytes a piece and result; LOG_SUM_EXP 8 */
 } launch_reduce_call;
 
 void launch_reduce(cuda_stream stream, const launch_reduce_call *c, float *y, const void *x);

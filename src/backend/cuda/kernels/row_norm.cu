@@ -163,8 +163,8 @@ static void backward_by(cuda_stream stream, const launch_row_norm_call *c, const
 {
     int64_t band = (c->rows + c->bands - 1) / c->bands;
     LAUNCH((row_norm_bwd<X, D, THREADS, WIDE, C>), dim3((unsigned)c->bands), dim3(THREADS), 0,
-           stream, dx, c->room, c->room + c->bands * c->n, dy, x, b.scale, b.mean, b.inverse,
-           c->rows, band, c->n, b.aligned, behind);
+           stream, dx, c->workspace, c->workspace + c->bands * c->n, dy, x, b.scale, b.mean,
+           b.inverse, c->rows, band, c->n, b.aligned, behind);
 }
 
 template <typename X, typename D, typename C>
@@ -175,11 +175,12 @@ static void backward(cuda_stream stream, const launch_row_norm_call *c, backward
                 : c->n <= 4 * HELD * 512 ? backward_by<X, D, 512, false, C>
                                          : backward_by<X, D, 512, true, C>;
     b.aligned = b.aligned && rows_aligned(dx, c->n) && rows_aligned(x, c->n) &&
-                rows_aligned(b.scale, c->n) && rows_aligned(c->room, c->n);
+                rows_aligned(b.scale, c->n) && rows_aligned(c->workspace, c->n);
     run(stream, c, b, dx, dy, x, behind);
 }
 
-static void sum_bands(cuda_stream stream, float *y, const float *room, int64_t bands, int64_t n)
+static void sum_bands(cuda_stream stream, float *y, const float *workspace, int64_t bands,
+                      int64_t n)
 {
     launch_reduce_call c = {};
     c.space.kept.count = 1;
@@ -189,7 +190,7 @@ static void sum_bands(cuda_stream stream, float *y, const float *room, int64_t b
     c.type = LAUNCH_F32;
     c.pieces = 1;
     if (y)
-        launch_reduce(stream, &c, y, room);
+        launch_reduce(stream, &c, y, workspace);
 }
 
 void launch_row_norm_bwd(cuda_stream stream, const launch_row_norm_call *c, void *dx, float *dscale,
@@ -208,6 +209,6 @@ void launch_row_norm_bwd(cuda_stream stream, const launch_row_norm_call *c, void
         else
             backward(stream, c, b, (X *)dx, (const D *)dy, (const X *)x, no_chain());
     });
-    sum_bands(stream, dscale, c->room, c->bands, c->n);
-    sum_bands(stream, dbias, c->room + c->bands * c->n, c->bands, c->n);
+    sum_bands(stream, dscale, c->workspace, c->bands, c->n);
+    sum_bands(stream, dbias, c->workspace + c->bands * c->n, c->bands, c->n);
 }

@@ -14,7 +14,7 @@ typedef struct launch_row_norm_call {
     bool centred;               /* LayerNormalization */
     float epsilon;
     int64_t bands;              /* backward: of rows, at most 65535 */
-    float *room;                /* backward: [2,bands,n] */
+    float *workspace;           /* backward: [2,bands,n] */
     const launch_chain_call *chain; /* or NULL; of an x of float32: forward it makes x and stores it,
                                      * backward it goes on with dx */
 } launch_row_norm_call;

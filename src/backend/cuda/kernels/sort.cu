@@ -150,18 +150,18 @@ static void launch_pass(cuda_stream stream, const pass *p)
     LAUNCH(move<false>, dim3(tiles), dim3(THREADS), 0, stream, *p);
 }
 
-size_t launch_sort_room(int64_t n)
+size_t launch_sort_workspace_bytes(int64_t n)
 {
     return (size_t)(2 * n + DIGITS * tiles_of(n)) * sizeof(uint32_t);
 }
 
-/* Passes go from the keys to the result or the room, and from the one to the other, so that the
- * last one makes the result. */
+/* Passes go from the keys to the result or the workspace, and from the one to the other, so that
+ * the last one makes the result. */
 void launch_sort(cuda_stream stream, const launch_sort_call *c)
 {
     if (c->n == 0)
         return;
-    uint32_t *room = (uint32_t *)c->room;
+    uint32_t *workspace = (uint32_t *)c->workspace;
     int passes = (c->bits + 7) / 8, bits = (c->bits + passes - 1) / passes;
     pass p = {.keys = c->keys,
               .from = c->from,
@@ -170,10 +170,10 @@ void launch_sort(cuda_stream stream, const launch_sort_call *c)
               .n = c->n,
               .shift = 0,
               .bits = bits,
-              .counts = room + 2 * c->n};
+              .counts = workspace + 2 * c->n};
     for (int left = passes; left > 0; left--) {
-        p.sorted = left % 2 ? c->sorted : room;
-        p.order = left % 2 ? c->order : room + c->n;
+        p.sorted = left % 2 ? c->sorted : workspace;
+        p.order = left % 2 ? c->order : workspace + c->n;
         launch_pass(stream, &p);
         p.keys = p.sorted;
         p.from = p.order;

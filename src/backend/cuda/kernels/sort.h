@@ -14,7 +14,7 @@ typedef struct launch_sort_call {
     const uint32_t *keys;       /* [n] */
     const uint32_t *from;       /* [n]: the numbers that have the keys; NULL: 0 .. n-1 */
     uint32_t *sorted, *order;   /* [n]: keys and numbers by ascending keys, equal ones as they stood */
-    void *room;                 /* launch_sort_room(n) bytes */
+    void *workspace;            /* launch_sort_workspace_bytes(n) bytes */
 } launch_sort_call;
 
 /* Of keys below n that count; more than 32 for an n that is too large. */
@@ -26,7 +26,7 @@ static inline int sort_bits(int64_t n)
     return bits;
 }
 
-size_t launch_sort_room(int64_t n);
+size_t launch_sort_workspace_bytes(int64_t n);
 void launch_sort(cuda_stream stream, const launch_sort_call *c);
 
 #ifdef __cplusplus

@@ -270,24 +270,24 @@ struct tile_deal {
 
 /* Strip by strip through shared memory, so that neighbouring threads write neighbours. */
 template <tile_kind KIND, int SIDE, class Y>
-__device__ __forceinline__ void tile_give(const tile_sums<KIND, SIDE> &sums, uint32_t *room,
+__device__ __forceinline__ void tile_give(const tile_sums<KIND, SIDE> &sums, uint32_t *shared,
                                           const Y &y, const tile_deal &deal, int64_t batch,
                                           int piece, int row0, int column0)
 {
     constexpr int STRIP = sums.STRIP, PITCH = sums.STRIP_PITCH;
 #pragma unroll
     for (int r = 0; r < sums.ROWS; r++) {
-        __syncthreads(); /* the room was read */
+        __syncthreads(); /* the shared was read */
 #pragma unroll
         for (int c = 0; c < sums.COLUMNS; c++)
-            room[sums.strip_row() * PITCH + sums.column(c)] = bits_of(sums.of[sums.index(r, c)]);
+            shared[sums.strip_row() * PITCH + sums.column(c)] = bits_of(sums.of[sums.index(r, c)]);
         __syncthreads();
 #pragma unroll 1
         for (int i = threadIdx.x; i < STRIP * SIDE; i += 2 * SIDE) {
             int row = row0 + sums.row(r, i / SIDE), column = column0 + i % SIDE;
             if (!IN(row < deal.rows && column < deal.columns))
                 continue;
-            float sum = float_of(room[i / SIDE * PITCH + i % SIDE]);
+            float sum = float_of(shared[i / SIDE * PITCH + i % SIDE]);
             if (deal.pieces == 1)
                 y.put(batch, row, column, sum);
             else

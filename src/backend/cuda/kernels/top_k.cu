@@ -44,13 +44,13 @@ static __device__ __forceinline__ void give(const launch_top_k_call &c, void *va
         ((uint32_t *)values)[to] = ((const uint32_t *)x)[from];
 }
 
-struct line_room {
+struct line_buffer {
     uint64_t rank[SHORT];
     uint32_t at[SHORT];
 };
 
-/* Puts two places of the room into their order, or the opposite one. */
-static __device__ __forceinline__ void order_two(line_room *r, int i, int k, bool is_ascending)
+/* Puts two elements of the buffer into their order, or the opposite one. */
+static __device__ __forceinline__ void order_two(line_buffer *r, int i, int k, bool is_ascending)
 {
     bool is_later = r->rank[i] != r->rank[k] ? r->rank[i] > r->rank[k] : r->at[i] > r->at[k];
     if (is_later != is_ascending)
@@ -63,20 +63,20 @@ static __device__ __forceinline__ void order_two(line_room *r, int i, int k, boo
     r->at[k] = at;
 }
 
-/* A bitonic sort of `room`, a power of two, elements: what is beyond the line comes last. */
+/* A bitonic sort of `capacity` elements, a power of two: what is beyond the line comes last. */
 static KERNEL(THREADS, top_k_short, void *values, int64_t *indices, const void *x,
-              launch_top_k_call c, int room)
+              launch_top_k_call c, int capacity)
 {
-    SHARED(line_room, r, );
+    SHARED(line_buffer, r, );
     int64_t line = blockIdx.x;
-    for (int i = (int)threadIdx.x; i < room; i += (int)blockDim.x) {
+    for (int i = (int)threadIdx.x; i < capacity; i += (int)blockDim.x) {
         r.rank[i] = i < c.size ? rank_of(c, x, element_at(c, line, i)) : UINT64_MAX;
         r.at[i] = (uint32_t)i;
     }
     __syncthreads();
-    for (int run = 2; run <= room; run *= 2)
+    for (int run = 2; run <= capacity; run *= 2)
         for (int apart = run / 2; apart > 0; apart /= 2) {
-            for (int p = (int)threadIdx.x; p < room / 2; p += (int)blockDim.x) {
+            for (int p = (int)threadIdx.x; p < capacity / 2; p += (int)blockDim.x) {
                 int i = 2 * p - (p & (apart - 1));
                 order_two(&r, i, i + apart, (i & run) == 0);
             }
@@ -117,15 +117,15 @@ static unsigned blocks_for(int64_t n)
 void launch_top_k(cuda_stream stream, const launch_top_k_call *c, void *values, int64_t *indices,
                   const void *x)
 {
-    int room = 2, threads = 32;
+    int capacity = 2, threads = 32;
     if (c->outer * c->inner * c->k == 0)
         return;
-    while (room < c->size)
-        room *= 2;
-    while (threads < room / 2 && threads < THREADS)
+    while (capacity < c->size)
+        capacity *= 2;
+    while (threads < capacity / 2 && threads < THREADS)
         threads *= 2;
     LAUNCH(top_k_short, dim3((unsigned)(c->outer * c->inner)), dim3((unsigned)threads), 0, stream,
-           values, indices, x, *c, room);
+           values, indices, x, *c, capacity);
 }
 
 void launch_top_k_keys(cuda_stream stream, const launch_top_k_call *c, launch_top_k_word word,

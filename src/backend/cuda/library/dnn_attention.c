@@ -33,7 +33,7 @@ static draft begin(backend_program *p, const launch_attention *t)
 
 /* --- tensors: [batch, head, position, number], or [.., query, key] --- */
 
-static dnn_form lying(const draft *d, int64_t heads, int64_t length, int64_t head, launch_lie l)
+static dnn_form lying(const draft *d, int64_t heads, int64_t length, int64_t head, launch_layout l)
 {
     return (dnn_form){
         d->half, 4, {d->t->batch, heads, length, head}, {l.batch, l.head, l.position, 1}};
@@ -48,7 +48,7 @@ static dnn_form dense(unsigned type, int64_t batch, int64_t heads, int64_t rows,
 }
 
 /* The same memory, with the last two axes exchanged. */
-static dnn_form turned(dnn_form f)
+static dnn_form transposed(dnn_form f)
 {
     dnn_form r = f;
     r.size[2] = f.size[3];
@@ -58,22 +58,22 @@ static dnn_form turned(dnn_form f)
     return r;
 }
 
-static dnn_form queries(const draft *d, launch_lie l)
+static dnn_form queries(const draft *d, launch_layout l)
 {
     return lying(d, d->t->q_heads, d->t->q_length, d->t->head, l);
 }
 
-static dnn_form keys(const draft *d, launch_lie l)
+static dnn_form keys(const draft *d, launch_layout l)
 {
     return lying(d, d->t->kv_heads, d->t->k_length, d->t->head, l);
 }
 
-static dnn_form values(const draft *d, launch_lie l)
+static dnn_form values(const draft *d, launch_layout l)
 {
     return lying(d, d->t->kv_heads, d->t->k_length, d->t->v_head, l);
 }
 
-static dnn_form results(const draft *d, launch_lie l)
+static dnn_form results(const draft *d, launch_layout l)
 {
     return lying(d, d->t->q_heads, d->t->q_length, d->t->v_head, l);
 }
@@ -177,9 +177,9 @@ static dnn_desc number_along(draft *d, int64_t axis, dnn_desc x)
 /* --- what both directions have --- */
 
 /* scale q k^T */
-static dnn_desc scores(draft *d, dnn_desc q, dnn_desc turned_k)
+static dnn_desc scores(draft *d, dnn_desc q, dnn_desc transposed_k)
 {
-    dnn_desc s = multiply(d, q, turned_k, between(d, pairs(d, DNN_F32)));
+    dnn_desc s = multiply(d, q, transposed_k, between(d, pairs(d, DNN_F32)));
     return compute(d, DNN_MUL, s, d->scale, between(d, pairs(d, DNN_F32)));
 }
 
@@ -200,8 +200,8 @@ static dnn_desc hide(draft *d, dnn_desc s)
 static void describe_forward(draft *d)
 {
     const launch_attention *t = d->t;
-    dnn_desc q = operand(d, Q, queries(d, t->q_lie));
-    dnn_desc s = hide(d, scores(d, q, operand(d, K, turned(keys(d, t->k_lie)))));
+    dnn_desc q = operand(d, Q, queries(d, t->q_layout));
+    dnn_desc s = hide(d, scores(d, q, operand(d, K, transposed(keys(d, t->k_layout)))));
     dnn_desc max = reduce(d, DNN_REDUCE_MAX, false, s, between(d, rows(d)));
     dnn_desc below = compute(d, DNN_SUB, s, max, between(d, pairs(d, DNN_F32)));
     dnn_desc e = compute(d, DNN_EXP, below, NULL, between(d, pairs(d, DNN_F32)));
@@ -209,14 +209,14 @@ static void describe_forward(draft *d)
     dnn_desc log = compute(d, DNN_LOG, sum, NULL, between(d, rows(d)));
     compute(d, DNN_ADD, max, log, operand(d, LSE, rows(d)));
     dnn_desc p = compute(d, DNN_DIV, e, sum, between(d, pairs(d, d->half)));
-    multiply(d, p, operand(d, V, values(d, t->v_lie)), operand(d, Y, results(d, t->y_lie)));
+    multiply(d, p, operand(d, V, values(d, t->v_layout)), operand(d, Y, results(d, t->y_layout)));
 }
 
 static void describe_whole(draft *d)
 {
     const launch_attention *t = d->t;
-    dnn_desc q = operand(d, Q, queries(d, t->q_lie)), k = operand(d, K, keys(d, t->k_lie));
-    dnn_desc v = operand(d, V, values(d, t->v_lie)), y = operand(d, Y, results(d, t->y_lie));
+    dnn_desc q = operand(d, Q, queries(d, t->q_layout)), k = operand(d, K, keys(d, t->k_layout));
+    dnn_desc v = operand(d, V, values(d, t->v_layout)), y = operand(d, Y, results(d, t->y_layout));
     dnn_desc lse = operand(d, LSE, rows(d));
     dnn_operation(d->g, DNN_OP_SDPA,
                   DNN_ATTRIBUTES({DNN_OP_SDPA_Q, DNN_IS_DESCRIPTOR, 1, &q},
@@ -233,7 +233,7 @@ static void describe_whole(draft *d)
 static dnn_desc describe_delta(draft *d, dnn_desc dy)
 {
     const launch_attention *t = d->t;
-    dnn_form form = results(d, t->y_lie);
+    dnn_form form = results(d, t->y_layout);
     dnn_form products = dense(DNN_F32, t->batch, t->q_heads, t->q_length, t->v_head);
     dnn_desc each = compute(d, DNN_MUL, dy, operand(d, Y, form), between(d, products));
     dnn_desc sum = reduce(d, DNN_REDUCE_ADD, true, each, between(d, rows(d)));
@@ -241,9 +241,9 @@ static dnn_desc describe_delta(draft *d, dnn_desc dy)
 }
 
 /* exp(scores - log-sum-exp), which are the probabilities */
-static dnn_desc describe_probabilities(draft *d, dnn_desc q, dnn_desc turned_k)
+static dnn_desc describe_probabilities(draft *d, dnn_desc q, dnn_desc transposed_k)
 {
-    dnn_desc s = scores(d, q, turned_k), lse = operand(d, LSE, rows(d));
+    dnn_desc s = scores(d, q, transposed_k), lse = operand(d, LSE, rows(d));
     dnn_desc below = hide(d, compute(d, DNN_SUB, s, lse, between(d, pairs(d, DNN_F32))));
     return compute(d, DNN_EXP, below, NULL, between(d, pairs(d, DNN_F32)));
 }
@@ -252,30 +252,32 @@ static dnn_desc describe_probabilities(draft *d, dnn_desc q, dnn_desc turned_k)
 static void describe_gradient(draft *d, dnn_desc x, dnn_desc b, int number, dnn_form y)
 {
     const launch_attention *t = d->t;
-    dnn_desc turned_x = reshape(d, x, between(d, turned(pairs(d, d->half))));
+    dnn_desc transposed_x = reshape(d, x, between(d, transposed(pairs(d, d->half))));
     dnn_desc to = operand(d, number, y);
     if (t->q_heads == t->kv_heads) {
-        multiply(d, turned_x, b, to);
+        multiply(d, transposed_x, b, to);
         return;
     }
     dnn_form every = dense(d->half, t->batch, t->q_heads, t->k_length, y.size[3]);
-    reduce(d, DNN_REDUCE_ADD, true, multiply(d, turned_x, b, between(d, every)), to);
+    reduce(d, DNN_REDUCE_ADD, true, multiply(d, transposed_x, b, between(d, every)), to);
 }
 
 static void describe_backward(draft *d)
 {
     const launch_attention *t = d->t;
-    dnn_desc q = operand(d, Q, queries(d, t->q_lie));
-    dnn_form k = keys(d, t->k_lie), v = values(d, t->v_lie);
-    dnn_desc dy = operand(d, DY, results(d, t->y_lie)), turned_k = operand(d, K, turned(k));
-    dnn_desc delta = describe_delta(d, dy), p = describe_probabilities(d, q, turned_k);
+    dnn_desc q = operand(d, Q, queries(d, t->q_layout));
+    dnn_form k = keys(d, t->k_layout), v = values(d, t->v_layout);
+    dnn_desc dy = operand(d, DY, results(d, t->y_layout)),
+             transposed_k = operand(d, K, transposed(k));
+    dnn_desc delta = describe_delta(d, dy), p = describe_probabilities(d, q, transposed_k);
     describe_gradient(d, p, dy, DV, v);
-    dnn_desc dp = multiply(d, dy, operand(d, V, turned(v)), between(d, pairs(d, DNN_F32)));
+    dnn_desc dp = multiply(d, dy, operand(d, V, transposed(v)), between(d, pairs(d, DNN_F32)));
     dnn_desc over = compute(d, DNN_SUB, dp, delta, between(d, pairs(d, DNN_F32)));
     dnn_desc plain = compute(d, DNN_MUL, over, p, between(d, pairs(d, DNN_F32)));
     dnn_desc ds = compute(d, DNN_MUL, plain, d->scale, between(d, pairs(d, DNN_F32)));
     describe_gradient(d, ds, q, DK, k);
-    multiply(d, ds, reshape(d, turned_k, between(d, k)), operand(d, DQ, queries(d, t->q_lie)));
+    multiply(d, ds, reshape(d, transposed_k, between(d, k)),
+             operand(d, DQ, queries(d, t->q_layout)));
 }
 
 /* --- plans and runs --- */

@@ -111,15 +111,15 @@ static const char *why_unasked(const backend *b, const gemm_task *t, size_t alig
 
 typedef struct matrix {
     int64_t rows, columns, pitch, batch; /* as it lies, column by column */
-    unsigned turned;
+    unsigned transposed;
 } matrix;
 
-/* Ours [rows, columns] is the library's [columns, rows], or lies turned already. */
+/* Ours [rows, columns] is the library's [columns, rows], or lies transposed already. */
 static matrix matrix_of(const tile_matrix *m, int64_t rows, int64_t columns)
 {
     if (m->column == 1 && (m->row >= columns || rows == 1))
         return (matrix){columns, rows, rows == 1 ? columns : m->row, m->batch, LT_PLAIN};
-    return (matrix){rows, columns, columns == 1 ? rows : m->column, m->batch, LT_TURNED};
+    return (matrix){rows, columns, columns == 1 ? rows : m->column, m->batch, LT_TRANSPOSED};
 }
 
 static status set_layout(lt_layout *ret, unsigned type, const matrix *m, int64_t batches,
@@ -200,7 +200,7 @@ static status describe(lt_matmul *p, const gemm_task *t, size_t align, error *er
     p->bias =
         (launch_types){.y = cuda_launch_type(t->y_type), .a = cuda_launch_type(t->end.c_type)};
     p->bias_count = t->n;
-    TRY(set_desc(p, t, left.turned, right.turned, err));
+    TRY(set_desc(p, t, left.transposed, right.transposed, err));
     TRY(set_side(p, t, align, err));
     TRY(set_layout(&p->left, type, &left, t->batches, err));
     TRY(set_layout(&p->right, type, &right, t->batches, err));

@@ -59,8 +59,8 @@ static unsigned put(const backend_group *g, int32_t member, const backend_exchan
     return e;
 }
 
-/* room[i]: what member i sends, and behind it a place for what each sends it. */
-static status meet(const backend_group *g, float *const room[], error *err)
+/* buffers[i]: what member i sends, and behind it a place for what each sends it. */
+static status meet(const backend_group *g, float *const buffers[], error *err)
 {
     TRY(check(api.ncclGroupStart(), "beginning a group", err));
     unsigned e = API_SUCCESS;
@@ -68,8 +68,11 @@ static status meet(const backend_group *g, float *const room[], error *err)
         for (int32_t k = 0; e == API_SUCCESS && k < g->n; k++)
             if (k != i)
                 e = put(g, i,
-                        &(backend_exchange){
-                            .with = k, .out = room[i], .n_out = 1, .in = room[i] + 1 + k, .n_in = 1});
+                        &(backend_exchange){.with = k,
+                                          .out = buffers[i],
+                                          .n_out = 1,
+                                          .in = buffers[i] + 1 + k,
+                                          .n_in = 1});
     unsigned end = api.ncclGroupEnd();
     TRY(check(e == API_SUCCESS ? end : e, "connecting GPUs", err));
     for (int32_t i = 0; i < g->n; i++)
@@ -80,20 +83,20 @@ static status meet(const backend_group *g, float *const room[], error *err)
 static status meet_once(const backend_group *g, error *err)
 {
     size_t bytes = ((size_t)g->n + 1) * sizeof(float);
-    float **room = xcalloc((size_t)g->n, sizeof *room);
+    float **buffers = xcalloc((size_t)g->n, sizeof *buffers);
     status st = OK;
     for (int32_t i = 0; i < g->n && st == OK; i++) {
         void *p = NULL;
         st = cuda_queue_ops.enter(g->members[i], err);
         if (st == OK)
             st = cuda_alloc(g->members[i], SPACE_DEVICE, bytes, "what GPUs send first", &p, err);
-        room[i] = p;
+        buffers[i] = p;
     }
     if (st == OK)
-        st = meet(g, room, err);
+        st = meet(g, buffers, err);
     for (int32_t i = 0; i < g->n; i++)
-        cuda_release(g->members[i], SPACE_DEVICE, room[i]);
-    free(room);
+        cuda_release(g->members[i], SPACE_DEVICE, buffers[i]);
+    free(buffers);
     return st;
 }
 

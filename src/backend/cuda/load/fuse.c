@@ -215,7 +215,7 @@ static bool takes_as_step(const fuser *f, const cuda_group *group, int32_t node,
 /* Gradients that others made are summed by fours of channels. */
 static bool finds_gradients(const fuser *f, const cuda_group *group, int32_t node)
 {
-    return cuda_norm_lies_last(&f->p->nodes[node]) || relu_of(f, group, node) != GRAPH_NONE;
+    return cuda_norm_is_channels_last(&f->p->nodes[node]) || relu_of(f, group, node) != GRAPH_NONE;
 }
 
 static bool takes_as_spine(const fuser *f, const cuda_group *group, int32_t node, int32_t slot)

@@ -66,7 +66,7 @@ binary_function cuda_binary_of(const graph *g, const graph_node *n);
 choice_function cuda_choice_of(graph_op op);
 
 /* Whether BatchNormalization, or its gradient, finds its channels last; plan/batch_norm.c. */
-bool cuda_norm_lies_last(const cuda_node *n);
+bool cuda_norm_is_channels_last(const cuda_node *n);
 
 /* --- chains of a group, plan/chain.c --- */
 
@@ -97,8 +97,8 @@ enum { CHAIN_READS = 1 + 2 * CHAIN_STEPS, CHAIN_WRITES = 2 * CHAIN_STEPS };
 const cuda_chain *cuda_chain_plan(backend_program *p, cuda_node *n, const fused_steps *steps,
                                   bool has_source);
 
-/* The chain with its addresses, in `room`; NULL for none. */
+/* The chain with its addresses, in `call`; NULL for none. */
 const launch_chain_call *cuda_chain_at(const cuda_chain *chain, const cuda_call *c,
-                                       launch_chain_call *room);
+                                       launch_chain_call *call);
 
 #endif

@@ -90,10 +90,10 @@ static status run_short(const cuda_node *n, const cuda_call *c, error *err)
     return OK;
 }
 
-/* In the scratch memory: keys, sorted keys, two orders, room for sorting. */
+/* In the scratch memory: keys, sorted keys, two orders, workspace for sorting. */
 typedef struct top_k_sort {
     uint32_t *keys, *sorted, *from, *to;
-    void *room;
+    void *workspace;
 } top_k_sort;
 
 /* What is in the order `from` comes into the order of a word of its keys. */
@@ -109,7 +109,7 @@ static void sort_by(const top_k_state *s, const cuda_call *c, top_k_sort *t, lau
                                     .from = from,
                                     .sorted = t->sorted,
                                     .order = t->to,
-                                    .room = t->room});
+                                    .workspace = t->workspace});
     uint32_t *made = t->to;
     t->to = t->from;
     t->from = made;
@@ -164,6 +164,6 @@ status cuda_plan_top_k(backend_program *p, cuda_node *n, error *err)
     n->state = s;
     n->body = along.axis <= LAUNCH_TOP_K_SHORT ? run_short : run_long;
     if (n->body == run_long)
-        n->scratch_bytes = 4 * (size_t)s->n * sizeof(uint32_t) + launch_sort_room(s->n);
+        n->scratch_bytes = 4 * (size_t)s->n * sizeof(uint32_t) + launch_sort_workspace_bytes(s->n);
     return OK;
 }

@@ -31,9 +31,9 @@ typedef struct attention_state {
     size_t dnn_scratch; /* where cuDNN's begins */
 } attention_state;
 
-static launch_lie lie_of(const attention_lie *l)
+static launch_layout layout_of(const attention_layout *l)
 {
-    return (launch_lie){l->batch, l->head, l->position};
+    return (launch_layout){l->batch, l->head, l->position};
 }
 
 static void broadcast_mask(launch_attention *t, const graph_value *mask)
@@ -68,7 +68,7 @@ static status check_size(const attention_form *f, error *err)
     return OK;
 }
 
-static void lay_out(attention_state *s)
+static void set_layouts(attention_state *s)
 {
     const attention_form *f = &s->form;
     launch_attention *t = &s->launch;
@@ -79,10 +79,10 @@ static void lay_out(attention_state *s)
     t->k_length = f->k_length;
     t->head = f->head;
     t->v_head = f->v_head;
-    t->q_lie = lie_of(&f->q);
-    t->k_lie = lie_of(&f->k);
-    t->v_lie = lie_of(&f->v);
-    t->y_lie = lie_of(&f->y);
+    t->q_layout = layout_of(&f->q);
+    t->k_layout = layout_of(&f->k);
+    t->v_layout = layout_of(&f->v);
+    t->y_layout = layout_of(&f->y);
 }
 
 /* Operands stand among the inputs from `first` on: q, k, v, mask, batch id. */
@@ -100,7 +100,7 @@ static status plan(backend_program *p, cuda_node *n, int first, attention_state 
     TRY(type_of(q->dtype, &t->operands, err));
     TRY(cuda_matmul_kind(p, q->dtype, &kind, err));
     TRY(check_size(&s->form, err));
-    lay_out(s);
+    set_layouts(s);
     t->scale = attention_scale(a, &s->form);
     t->causal = a->causal;
     t->past = a->past;
@@ -119,7 +119,7 @@ static size_t bytes_of(launch_type t)
     return t == LAUNCH_F32 ? sizeof(float) : sizeof(uint16_t);
 }
 
-static const void *first_of(const attention_state *s, const void *x, const attention_lie *l)
+static const void *first_of(const attention_state *s, const void *x, const attention_layout *l)
 {
     return (const char *)x + (size_t)l->offset * bytes_of(s->launch.operands);
 }
@@ -150,7 +150,7 @@ static status run_attention(const cuda_node *n, const cuda_call *c, error *err)
     return OK;
 }
 
-static void *gradient_at(void *x, const attention_lie *l, size_t bytes)
+static void *gradient_at(void *x, const attention_layout *l, size_t bytes)
 {
     return x ? (char *)x + (size_t)l->offset * bytes : NULL;
 }

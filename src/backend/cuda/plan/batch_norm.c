@@ -24,7 +24,7 @@ typedef struct norm_state {
 } norm_state;
 
 /* Whether there is one place, too. */
-bool cuda_norm_lies_last(const cuda_node *n)
+bool cuda_norm_is_channels_last(const cuda_node *n)
 {
     return axis_split_of(&cuda_in(n, 0)->shape, 1).inner == 1 || cuda_in_storage(n, 0).channels_last;
 }
@@ -38,7 +38,7 @@ static norm_state *state_new(backend_program *p, cuda_node *n, size_t piece_byte
     *c = (launch_batch_norm_call){
         .type = cuda_launch_type(cuda_in_storage(n, 0).type),
         .n = at.outer, .channels = at.n, .plane = at.inner, .epsilon = a->epsilon};
-    c->channels_last = cuda_norm_lies_last(n);
+    c->channels_last = cuda_norm_is_channels_last(n);
     c->pieces = c->channels_last ? pieces_of_columns(1, c->n * c->plane, c->channels)
                                  : pieces_of(c->channels, c->n * c->plane);
     s->training = a->training;
@@ -55,7 +55,7 @@ static norm_state *state_new(backend_program *p, cuda_node *n, size_t piece_byte
 static launch_batch_norm_call call_of(const norm_state *s, const cuda_call *c)
 {
     launch_batch_norm_call call = s->call;
-    call.room = c->scratch;
+    call.workspace = c->scratch;
     call.lines = (char *)c->scratch + s->lines;
     return call;
 }

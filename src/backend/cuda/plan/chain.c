@@ -249,28 +249,28 @@ static void *write_at(const cuda_call *c, int place)
 }
 
 const launch_chain_call *cuda_chain_at(const cuda_chain *chain, const cuda_call *c,
-                                       launch_chain_call *room)
+                                       launch_chain_call *call)
 {
     if (!chain)
         return NULL;
-    *room = chain->call;
-    room->source.x = read_at(c, chain->source);
-    for (int k = 0; k < room->n; k++) {
-        chain_step *s = &room->step[k];
+    *call = chain->call;
+    call->source.x = read_at(c, chain->source);
+    for (int k = 0; k < call->n; k++) {
+        chain_step *s = &call->step[k];
         s->u.x = read_at(c, chain->at[k].u);
         s->v.x = read_at(c, chain->at[k].v);
         s->drop.batch = read_at(c, chain->at[k].batch);
         s->y = write_at(c, chain->at[k].y);
         s->mask = write_at(c, chain->at[k].mask);
     }
-    return room;
+    return call;
 }
 
 static status run_chain(const cuda_node *n, const cuda_call *c, error *err)
 {
     (void)err;
-    launch_chain_call room;
-    launch_chain(c->stream, cuda_chain_at(n->before, c, &room));
+    launch_chain_call call;
+    launch_chain(c->stream, cuda_chain_at(n->before, c, &call));
     return OK;
 }
 

@@ -25,18 +25,18 @@ static int64_t volume(const int32_t size[SPATIAL])
 /* The factor as the kernels will read it; turns it if it is to be. */
 static const void *factor_at(const conv_state *s, conv_part part, const cuda_call *c, int input)
 {
-    const conv_lie *l = &s->part[part];
+    const conv_extent *l = &s->part[part];
     if (!l->turns)
         return c->in[input];
-    void *turned = (char *)c->scratch + l->at;
+    void *transposed = (char *)c->scratch + l->at;
     launch_type factor = cuda_launch_type(s->factor);
     launch_types t = {.y = factor, .a = l->rounded ? factor : LAUNCH_F32};
     if (l->last)
-        launch_round(c->stream, t, turned, c->in[input], l->outer * l->channels * l->positions);
+        launch_round(c->stream, t, transposed, c->in[input], l->outer * l->channels * l->positions);
     else
-        launch_channels_last(c->stream, t, turned, c->in[input], l->outer, l->channels,
+        launch_channels_last(c->stream, t, transposed, c->in[input], l->outer, l->channels,
                              l->positions);
-    return turned;
+    return transposed;
 }
 
 static void run_tiles(const conv_state *s, const cuda_call *c, const void *first,
@@ -116,9 +116,9 @@ static status set_axes(conv_task *t, const window *w, error *err)
     return OK;
 }
 
-static conv_lie lie_of(int64_t outer, int64_t channels, const int32_t positions[SPATIAL])
+static conv_extent extent_of(int64_t outer, int64_t channels, const int32_t positions[SPATIAL])
 {
-    return (conv_lie){.outer = outer, .channels = channels, .positions = volume(positions)};
+    return (conv_extent){.outer = outer, .channels = channels, .positions = volume(positions)};
 }
 
 /* Which type is multiplied, input 0 says; images are rounded before, weights are not. */
@@ -136,9 +136,9 @@ static status describe(conv_state *s, const cuda_node *n, error *err)
     t->end.alpha = 1.0f;
     TRY(set_axes(t, &w, err));
     int64_t taps = volume(t->kernel);
-    s->part[PART_X] = lie_of(t->batch, t->channels, t->in);
-    s->part[PART_W] = lie_of(t->maps, t->channels / t->groups, t->kernel);
-    s->part[PART_Y] = lie_of(t->batch, t->maps, t->out);
+    s->part[PART_X] = extent_of(t->batch, t->channels, t->in);
+    s->part[PART_W] = extent_of(t->maps, t->channels / t->groups, t->kernel);
+    s->part[PART_Y] = extent_of(t->batch, t->maps, t->out);
     s->part[s->first].rounded = dtype_is_half(s->factor);
     s->part[s->first].last = cuda_in_storage(n, 0).channels_last;
     s->part[s->second].last = cuda_in_storage(n, 1).channels_last;
@@ -177,24 +177,24 @@ enum {
     THREADS = 256, /* of a block that makes an element a thread */
 };
 
-static bool lies_last(const conv_lie *l)
+static bool is_channels_last(const conv_extent *l)
 {
     return l->last || l->turns;
 }
 
-void conv_set_layout(conv_operand *o, const conv_lie *l, dtype type)
+void conv_set_layout(conv_operand *o, const conv_extent *l, dtype type)
 {
     o->type = l->turns || l->rounded ? type : DT_F32;
     o->at.outer = l->channels * l->positions;
-    o->at.channel = lies_last(l) ? 1 : l->positions;
-    o->at.position = lies_last(l) ? l->channels : 1;
+    o->at.channel = is_channels_last(l) ? 1 : l->positions;
+    o->at.position = is_channels_last(l) ? l->channels : 1;
 }
 
 /* Weights lie as the image does that is gathered; that is x, but y where x is made. */
 static void choose_turns(conv_state *s)
 {
     const conv_task *t = &s->task;
-    const conv_lie *first = &s->part[s->first];
+    const conv_extent *first = &s->part[s->first];
     int64_t gathered = (s->makes == PART_X ? t->maps : t->channels) / t->groups;
     bool fits = !t->direct && gathered * (int64_t)dtype_bytes(s->factor) % VECTOR == 0;
     s->part[s->first].turns = (fits && !first->last) || conv_has_to_round(s, s->first);
@@ -238,9 +238,9 @@ static bool is_matmul(const conv_task *t)
 
 /* [channels, positions] for each image, or [positions, channels], for all of them where they are
  * neighbours. */
-static tile_matrix image_of(const conv_lie *l, bool by_position)
+static tile_matrix image_of(const conv_extent *l, bool by_position)
 {
-    bool last = lies_last(l);
+    bool last = is_channels_last(l);
     int64_t channel = last ? 1 : l->positions, position = last ? l->channels : 1;
     return (tile_matrix){.row = by_position ? position : channel,
                          .column = by_position ? channel : position,
@@ -248,9 +248,10 @@ static tile_matrix image_of(const conv_lie *l, bool by_position)
 }
 
 /* w [maps, channels], or the other way round. */
-static tile_matrix weights_of(const conv_task *t, bool turned)
+static tile_matrix weights_of(const conv_task *t, bool transposed)
 {
-    return (tile_matrix){.row = turned ? 1 : t->channels, .column = turned ? t->channels : 1};
+    return (tile_matrix){.row = transposed ? 1 : t->channels,
+                         .column = transposed ? t->channels : 1};
 }
 
 /* y or dx, channels last: [positions of all images, channels] of what it is made of and the
@@ -340,7 +341,7 @@ static status reserve_scratch(conv_state *s, size_t *ret, error *err)
 {
     size_t end = 0;
     for (conv_part part = PART_X; part < PARTS; part++) {
-        conv_lie *l = &s->part[part];
+        conv_extent *l = &s->part[part];
         if (!l->turns)
             continue;
         TRY(check_count(l->outer * ((l->channels + 31) / 32) * ((l->positions + 31) / 32), "blocks",
@@ -357,7 +358,7 @@ static status reserve_scratch(conv_state *s, size_t *ret, error *err)
 static void plan_bias_sums(conv_state *s)
 {
     s->bias = s->task;
-    conv_lie own = lie_of(s->task.batch, s->task.maps, s->task.out);
+    conv_extent own = extent_of(s->task.batch, s->task.maps, s->task.out);
     own.rounded = s->part[PART_Y].rounded;
     own.last = s->part[PART_Y].last;
     conv_set_layout(&s->bias.y, &own, s->factor);

@@ -8,17 +8,17 @@
 #include "backend/cuda/library/dnn_conv.h"
 #include "backend/cuda/plan/matmul.h"
 
-typedef struct conv_lie {
+typedef struct conv_extent {
     int64_t outer, channels, positions; /* images, or maps of the weights */
     bool rounded;                    /* the value is of half precision already */
     bool last;                       /* its channels are */
     bool turns;                      /* ... or are to be, in a copy */
     size_t at;                       /* in scratch, if it turns */
-} conv_lie;
+} conv_extent;
 
 typedef struct conv_state {
     conv_part first, second, makes;
-    conv_lie part[PARTS];
+    conv_extent part[PARTS];
     dtype factor, result; /* what is multiplied; how what is made is stored */
     conv_task task;       /* all but addresses */
     bool is_matmul;
@@ -27,7 +27,7 @@ typedef struct conv_state {
     dnn_graph *dnn; /* NULL: not by cuDNN */
     axes bias_over; /* of a bias that is added behind cuDNN; rank 0: of none */
     conv_task bias; /* the sum that CONV_BWD_WEIGHTS makes beside; cut.pieces 0: none */
-    size_t rest;    /* where the scratch behind turned parts begins */
+    size_t rest;    /* where the scratch behind transposed parts begins */
 } conv_state;
 
 static inline conv_operand *conv_operand_of(conv_task *t, conv_part part)
@@ -41,7 +41,7 @@ static inline bool conv_has_to_round(const conv_state *s, conv_part part)
 }
 
 /* `type`: of a copy, or of what is rounded already. */
-void conv_set_layout(conv_operand *o, const conv_lie *l, dtype type);
+void conv_set_layout(conv_operand *o, const conv_extent *l, dtype type);
 
 /* By cuDNN; E_UNSUPPORTED with the reason leaves it to be planned another way. */
 MUST_USE status conv_plan_dnn(backend_program *p, conv_state *s, error *err);

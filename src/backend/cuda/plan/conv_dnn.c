@@ -7,20 +7,20 @@
 #include "backend/cuda/kernels/channels_last.h"
 #include "backend/cuda/plan/conv.h"
 
-static void lay_out(conv_state *s)
+static void set_layouts(conv_state *s)
 {
     bool last = dtype_is_half(s->factor);
     for (conv_part part = PART_X; part < PARTS; part++)
         last |= s->part[part].last;
     for (conv_part part = PART_X; part < PARTS; part++) {
-        conv_lie *l = &s->part[part];
+        conv_extent *l = &s->part[part];
         bool is_made = part == s->makes;
         l->turns = (last && !l->last) || (!is_made && conv_has_to_round(s, part));
         conv_set_layout(conv_operand_of(&s->task, part), l, is_made ? s->result : s->factor);
     }
 }
 
-static axes axes_of_bias(const conv_lie *made)
+static axes axes_of_bias(const conv_extent *made)
 {
     int64_t channels = made->channels, positions = made->positions;
     axes over = {.rank = 0};
@@ -37,7 +37,7 @@ static axes axes_of_bias(const conv_lie *made)
 /* Engines for exact matmuls of float32 add nothing to their sums. */
 status conv_plan_dnn(backend_program *p, conv_state *s, error *err)
 {
-    lay_out(s);
+    set_layouts(s);
     conv_task t = s->task;
     if (t.end.c && !dtype_is_half(s->factor)) {
         t.end.c = NULL;
@@ -56,7 +56,7 @@ status conv_plan_dnn(backend_program *p, conv_state *s, error *err)
 status conv_run_dnn(const conv_state *s, const cuda_call *c, const void *first, const void *second,
                     const void *bias, error *err)
 {
-    const conv_lie *l = &s->part[s->makes];
+    const conv_extent *l = &s->part[s->makes];
     const launch_types result = {.y = cuda_launch_type(s->result),
                                  .a = cuda_launch_type(s->result)};
     void *y = c->out[0], *made = l->turns ? (char *)c->scratch + l->at : y;

@@ -9,9 +9,10 @@
 
 /* --- what an operator multiplies --- */
 
-static tile_matrix factor(int64_t pitch, bool turned, int64_t batch)
+static tile_matrix factor(int64_t pitch, bool transposed, int64_t batch)
 {
-    return (tile_matrix){.row = turned ? 1 : pitch, .column = turned ? pitch : 1, .batch = batch};
+    return (tile_matrix){
+        .row = transposed ? 1 : pitch, .column = transposed ? pitch : 1, .batch = batch};
 }
 
 /* c: a scalar, a row, a column or all of y. */

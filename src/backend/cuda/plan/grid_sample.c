@@ -61,6 +61,6 @@ status cuda_plan_grid_sample_bwd(backend_program *p, cuda_node *n, error *err)
     n->state = s;
     n->body = run_grid_sample_bwd;
     if (n->node->out[0] != GRAPH_NONE)
-        n->scratch_bytes = launch_grid_sample_room(of, s->at_once);
+        n->scratch_bytes = launch_grid_sample_workspace_bytes(of, s->at_once);
     return OK;
 }

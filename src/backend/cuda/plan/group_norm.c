@@ -16,7 +16,7 @@ static launch_group_norm_call call_of(const cuda_node *n, const cuda_call *c)
 {
     const norm_state *s = n->state;
     launch_group_norm_call call = s->call;
-    call.room = c->scratch;
+    call.workspace = c->scratch;
     call.lines = (char *)c->scratch + s->lines;
     call.sums = (char *)c->scratch + s->sums;
     return call;

@@ -16,7 +16,8 @@ typedef struct index_state {
     int bits;  /* of a row number */
 } index_state;
 
-/* Four rows of numbers in the scratch memory: of rows, sorted, their order; room for sorting. */
+/* Four rows of numbers in the scratch memory: of rows, sorted, their order; workspace for sorting.
+ */
 static status run_put(const cuda_node *n, const cuda_call *c, error *err)
 {
     const index_state *s = n->state;
@@ -28,7 +29,7 @@ static status run_put(const cuda_node *n, const cuda_call *c, error *err)
                                                .keys = rows,
                                                .sorted = sorted,
                                                .order = order,
-                                               .room = order + s->at.count});
+                                               .workspace = order + s->at.count});
     launch_put(c->stream, &s->at, s->reduction, s->type, c->out[0], c->in[s->picks], sorted, order);
     return OK;
 }
@@ -45,7 +46,8 @@ static status plan_put(backend_program *p, cuda_node *n, index_state s, error *e
     cuda_node_checks_indices(n, 1, &kept->at);
     n->body = run_put;
     n->state = kept;
-    n->scratch_bytes = 3 * (size_t)s.at.count * sizeof(uint32_t) + launch_sort_room(s.at.count);
+    n->scratch_bytes =
+        3 * (size_t)s.at.count * sizeof(uint32_t) + launch_sort_workspace_bytes(s.at.count);
     n->takes_inplace = graph_node_inplace(n->node) != GRAPH_NONE;
     return OK;
 }

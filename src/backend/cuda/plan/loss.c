@@ -50,7 +50,7 @@ static launch_loss_call call_of(const cuda_node *n, const cuda_call *c, int labe
     launch_loss_call call = *(const launch_loss_call *)n->state;
     call.labels = c->in[labels];
     call.weights = weights < n->node->n_in ? c->in[weights] : NULL;
-    call.room = c->scratch;
+    call.workspace = c->scratch;
     call.fault = c->fault;
     return call;
 }

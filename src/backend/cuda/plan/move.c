@@ -16,7 +16,7 @@ typedef struct box {
     axes over;
     size_t element; /* bytes */
     int64_t to, from;
-    int down; /* of a matrix that turns: launch_turn's axis; else -1 */
+    int down; /* of a matrix that turns: launch_transpose's axis; else -1 */
 } box;
 
 static bool has_stride_1(const box *b, int axis, int operand)
@@ -74,7 +74,7 @@ static void move_box(cuda_stream stream, const box *b, void *to, const void *fro
     if (b->down < 0)
         launch_move(stream, b->element, y, x, &b->over);
     else
-        launch_turn(stream, b->element, y, x, &b->over, b->down);
+        launch_transpose(stream, b->element, y, x, &b->over, b->down);
 }
 
 /* --- one box --- */

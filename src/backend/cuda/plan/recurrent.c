@@ -106,7 +106,7 @@ static tile_matrix rows_of(int64_t pitch)
     return (tile_matrix){.row = pitch, .column = 1};
 }
 
-static tile_matrix turned(int64_t pitch)
+static tile_matrix transposed(int64_t pitch)
 {
     return (tile_matrix){.row = 1, .column = pitch};
 }
@@ -152,14 +152,14 @@ static status plan_matmul(backend_program *p, recurrent_state *s, matmul_place w
 static status plan_forward(backend_program *p, recurrent_state *s, error *err)
 {
     int64_t n = s->launch.hidden, batch = s->launch.batch, rows = s->launch.steps * batch;
-    gemm_task x =
-        task_of((sizes){rows, s->wide, s->inputs}, rows_of(s->inputs), turned(s->inputs), s->wide);
-    gemm_task h = task_of((sizes){batch, s->plain, n}, rows_of(n), turned(n), s->wide);
+    gemm_task x = task_of((sizes){rows, s->wide, s->inputs}, rows_of(s->inputs),
+                          transposed(s->inputs), s->wide);
+    gemm_task h = task_of((sizes){batch, s->plain, n}, rows_of(n), transposed(n), s->wide);
     TRY(plan_matmul(p, s, BY_X, onto_bias(s, x), err));
     TRY(plan_matmul(p, s, BY_STATE, onto(h, s->wide), err));
     if (s->launch.cell != CELL_GRU)
         return OK;
-    gemm_task inner = task_of((sizes){batch, n, n}, rows_of(n), turned(n), n);
+    gemm_task inner = task_of((sizes){batch, n, n}, rows_of(n), transposed(n), n);
     if (s->launch.linear_before_reset)
         inner = onto_bias(s, inner);
     return plan_matmul(p, s, BY_INNER, inner, err);
@@ -168,7 +168,7 @@ static status plan_forward(backend_program *p, recurrent_state *s, error *err)
 static status plan_backward(backend_program *p, recurrent_state *s, error *err)
 {
     int64_t n = s->launch.hidden, batch = s->launch.batch, rows = s->launch.steps * batch;
-    tile_matrix by_gate = rows_of(s->wide), of_gate = turned(s->wide);
+    tile_matrix by_gate = rows_of(s->wide), of_gate = transposed(s->wide);
     gemm_task state = task_of((sizes){batch, n, s->plain}, by_gate, rows_of(n), n);
     gemm_task x =
         task_of((sizes){rows, s->inputs, s->wide}, by_gate, rows_of(s->inputs), s->inputs);
@@ -183,7 +183,7 @@ static status plan_backward(backend_program *p, recurrent_state *s, error *err)
     if (s->launch.cell != CELL_GRU)
         return OK;
     gemm_task inner = task_of((sizes){batch, n, n}, rows_of(n), rows_of(n), n);
-    gemm_task r_inner = task_of((sizes){n, n, rows}, turned(n), rows_of(n), n);
+    gemm_task r_inner = task_of((sizes){n, n, rows}, transposed(n), rows_of(n), n);
     TRY(plan_matmul(p, s, TO_INNER, inner, err));
     return plan_matmul(p, s, TO_R_INNER, r_inner, err);
 }

@@ -28,7 +28,7 @@ static status run_reduce(const cuda_node *n, const cuda_call *c, error *err)
     (void)err;
     const reduce_state *s = n->state;
     launch_reduce_call call = s->call;
-    call.room = c->scratch;
+    call.workspace = c->scratch;
     if (s->whole)
         launch_reduce_whole(c->stream, &call, c->out[0], c->in[0], s->wide);
     else
@@ -42,7 +42,7 @@ static bool has_whole(graph_op op)
            op == OP_REDUCE_PROD;
 }
 
-/* The pieces of a sum of floats, and the room for what they come to. */
+/* The pieces of a sum of floats, and the workspace for what they come to. */
 static void plan_pieces(cuda_node *n, launch_reduce_call *c)
 {
     const reduce_space *s = &c->space;

@@ -29,7 +29,7 @@ static status run_row_norm_bwd(const cuda_node *n, const cuda_call *c, error *er
     int inverse = call.centred ? 3 : 2;
     launch_chain_call chain;
     call.chain = cuda_chain_at(n->behind, c, &chain);
-    call.room = c->scratch;
+    call.workspace = c->scratch;
     launch_row_norm_bwd(c->stream, &call, c->out[0], c->out[1], call.centred ? c->out[2] : NULL,
                         c->in[inverse + 1], c->in[0], c->in[1], call.centred ? c->in[2] : NULL,
                         c->in[inverse]);

@@ -1,4 +1,4 @@
-/* tequio: the table of subcommands lives in cli/cli.h; main only starts it. */
+/* tequio: main only starts cli/cli.c; the table of subcommands is in cli/commands.c. */
 #include "cli/cli.h"
 
 int main(int argc, char **argv)

@@ -17,40 +17,20 @@
 #include <string.h>
 #include <unistd.h>
 
-static const command *const table[] = {
-    &command_train,   &command_submit,   &command_local,  &command_plan,    &command_evaluate,
-    &command_predict, &command_generate, &command_export, &command_inspect, &command_bench,
-    &command_tables,  &command_doctor,   &command_keygen, &command_task,    &command_help,
-    &command_version,
-};
-
-const command *const *cli_commands(size_t *ret_n)
-{
-    *ret_n = COUNT_OF(table);
-    return table;
-}
-
-const command *cli_command_of(const char *name)
-{
-    for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (strcmp(table[i]->name, name) == 0)
-            return table[i];
-    return NULL;
-}
-
 static status unknown_command(const char *word, error *err)
 {
-    const char *names[COUNT_OF(table)];
+    const char **names = xcalloc(commands.n, sizeof *names);
     buf known = BUF_INIT;
-    for (size_t i = 0; i < COUNT_OF(table); i++) {
-        names[i] = table[i]->name;
+    for (size_t i = 0; i < commands.n; i++) {
+        names[i] = commands.at[i]->name;
         buf_addf(&known, "%s%s", i ? ", " : "", names[i]);
     }
-    const char *near = config_did_you_mean(word, names, COUNT_OF(names));
+    const char *near = config_did_you_mean(word, names, commands.n);
     status st =
         FAIL(err, E_USAGE, "unknown subcommand '%s'%s%s%s; there are: %s", word,
              near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", known.data);
     buf_fini(&known);
+    free(names);
     return st;
 }
 
@@ -74,6 +54,7 @@ static int run_command(const command *c, int argc, char *const *argv, error *err
     status st = args_parse(c, argc, argv, &a, err);
     if (st != OK)
         return status_exit_code(st);
+    a.program = &commands;
     if (a.help)
         return help_print_command(c);
     return c->run(&a, err);
@@ -89,7 +70,7 @@ static int dispatch(int argc, char *const *argv, error *err)
         word = "help";
     else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         word = "version";
-    const command *c = cli_command_of(word);
+    const command *c = command_find(&commands, word);
     if (!c)
         return status_exit_code(unknown_command(word, err));
     if (c->needs_passive_waits)

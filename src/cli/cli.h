@@ -1,5 +1,5 @@
 /*
- * The program's front: a table of subcommands, one file each.
+ * The program's front: finds the subcommand that was named (commands.h) and runs it.
  *
  * An error is printed once, here, as "tequio: <text>" on standard error; the exit code is that of
  * its status. Standard output is for results, logs and progress go to standard error.
@@ -8,15 +8,7 @@
 #ifndef TEQUIO_CLI_CLI_H
 #define TEQUIO_CLI_CLI_H
 
-#include "cli/line/command.h"
-
 /* The whole program; returns its exit code. */
 int cli_main(int argc, char **argv);
-
-/* Every subcommand, in the order in which help lists them. */
-const command *const *cli_commands(size_t *ret_n);
-
-/* NULL if there is no subcommand of that name. */
-const command *cli_command_of(const char *name);
 
 #endif

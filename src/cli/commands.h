@@ -4,6 +4,9 @@
 
 #include "cli/line/command.h"
 
+/* All of them, in the order in which help lists them. */
+extern const command_table commands;
+
 extern const command command_train;
 extern const command command_submit;
 extern const command command_local;

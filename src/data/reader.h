@@ -1,6 +1,6 @@
 /*
  * What a reader of one file format gives the rest of the floor: an operations table and the common
- * head of its dataset. To add a reader, write one file and give it a row in dataset.c.
+ * head of its dataset. To add a reader, write one file and give it a row in readers.c.
  * Threads: as in data.h.
  */
 #ifndef TEQUIO_DATA_READER_H

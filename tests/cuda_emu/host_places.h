@@ -1,4 +1,4 @@
-/* Included in front of the engine's files: its waits between queues are places (onnx_node.h). */
+/* Included in front of the engine's files: its waits between queues are places (place.h). */
 #ifndef TEQUIO_TESTS_CUDA_EMU_HOST_PLACES_H
 #define TEQUIO_TESTS_CUDA_EMU_HOST_PLACES_H
 

@@ -1,4 +1,4 @@
-/* Spoils all places a program's tests pass (onnx_node.h), one at a time, and sees whether a test fails.
+/* Spoils all places a program's tests pass (place.h), one at a time, and sees whether a test fails.
  */
 #ifndef TEQUIO_TESTS_CUDA_EMU_SPOIL_H
 #define TEQUIO_TESTS_CUDA_EMU_SPOIL_H

@@ -439,11 +439,6 @@ inbox *inbox_of(net_socket *s)
     return &s->inbox;
 }
 
-bool net_peer_equal(const net_peer *a, const net_peer *b)
-{
-    return a->size == b->size && memcmp(a->id, b->id, a->size) == 0;
-}
-
 const char *net_library_version(char *buffer, size_t bytes)
 {
     snprintf(buffer, bytes, "none");

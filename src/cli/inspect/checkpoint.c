@@ -1,5 +1,6 @@
 /* Checkpoints: what the manifest says, after everything it says was checked. */
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/kinds.h"
+#include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
 #include "common/store/checkpoint.h"

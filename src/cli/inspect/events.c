@@ -1,5 +1,6 @@
 /* Event files: one row a tag, in the order of first appearance, with the newest value. */
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/kinds.h"
+#include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
 #include "common/store/events.h"

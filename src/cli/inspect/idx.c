@@ -1,5 +1,7 @@
 /* IDX: shape and range, read as the data readers read it. */
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/kinds.h"
+#include "cli/inspect/stats.h"
+#include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
 #include "data/idx.h"

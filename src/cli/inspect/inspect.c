@@ -1,14 +1,13 @@
 /*
  * `tequio inspect`: finds out what lies at a path, by its content more than by its name, and hands
- * it to the report of that kind. Also what the reports share: statistics, numbers, tables.
+ * it to the report of that kind.
  */
 #include "cli/inspect/inspect.h"
 
 #include "cli/commands.h"
-#include "cli/line/help.h"
-#include "cli/line/size.h"
+#include "cli/inspect/kinds.h"
+#include "cli/inspect/text.h"
 #include "common/base/alloc.h"
-#include "common/base/detmath.h"
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/store/events.h"
@@ -135,127 +134,6 @@ void inspect_print(const json_t *report, buf *ret)
             kinds[i].print(report, ret);
 }
 
-/* --- numbers of values --- */
-
-static bool is_finite(double x)
-{
-    return x - x == 0;
-}
-
-void inspect_stats_add(inspect_stats *s, double x)
-{
-    if (!is_finite(x)) {
-        s->n_bad++;
-        return;
-    }
-    s->min = !s->n || x < s->min ? x : s->min;
-    s->max = !s->n || x > s->max ? x : s->max;
-    s->sum += x;
-    s->n++;
-}
-
-void inspect_stats_add_again(inspect_stats *s, double x)
-{
-    double from_mean = x - s->sum / (double)s->n;
-    if (is_finite(x))
-        s->squares += from_mean * from_mean;
-}
-
-void inspect_stats_tell(const inspect_stats *s, json_t *o)
-{
-    /* json_real gives NULL for what JSON cannot say, for instance a mean of values near the end of
-     * the range of doubles */
-    const double n = (double)s->n;
-    const double values[] = {s->min, s->max, s->sum / n, det_sqrt(s->squares / n)};
-    static const char *const keys[] = {"min", "max", "mean", "std"};
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        json_t *value = s->n ? json_real(values[i]) : NULL;
-        json_object_set_new(o, keys[i], value ? value : json_null());
-    }
-    json_object_set_new(o, "not_finite", json_integer((json_int_t)s->n_bad));
-}
-
-/* --- text --- */
-
-const char *inspect_str(const json_t *o, const char *key)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    return text ? text : "";
-}
-
-long long inspect_int(const json_t *o, const char *key)
-{
-    return json_integer_value(json_object_get(o, key));
-}
-
-bool inspect_true(const json_t *o, const char *key)
-{
-    return json_is_true(json_object_get(o, key));
-}
-
-void inspect_add_bytes(buf *out, double bytes)
-{
-    char text[SIZE_TEXT];
-    buf_adds(out, size_text(bytes, text));
-}
-
-void inspect_add_number(buf *out, const json_t *value)
-{
-    if (json_is_integer(value))
-        buf_addf(out, "%lld", (long long)json_integer_value(value));
-    else if (json_is_real(value))
-        buf_addf(out, "%.5g", json_real_value(value));
-    else if (json_is_string(value))
-        buf_adds(out, json_string_value(value));
-    else
-        buf_adds(out, json_is_true(value) ? "true" : json_is_false(value) ? "false" : "-");
-}
-
-void inspect_table_cell(inspect_table *t, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    char *text = xvasprintf(format, list);
-    va_end(list);
-    GROW(t->cells, t->cap, t->n + 1);
-    t->cells[t->n++] = text;
-}
-
-void inspect_table_number(inspect_table *t, const json_t *value)
-{
-    buf text = BUF_INIT;
-    inspect_add_number(&text, value);
-    inspect_table_cell(t, "%s", text.data);
-    buf_fini(&text);
-}
-
-static void end_row(buf *out)
-{
-    while (out->size && out->data[out->size - 1] == ' ')
-        out->data[--out->size] = '\0';
-    buf_adds(out, "\n");
-}
-
-void inspect_table_flush(inspect_table *t, buf *out)
-{
-    int width[INSPECT_COLUMNS] = {0};
-    BUG_ON(t->columns < 1 || t->columns > INSPECT_COLUMNS || t->n % t->columns);
-    for (size_t i = 0; i < t->n; i++) {
-        int n = (int)strlen(t->cells[i]);
-        int *widest = &width[i % t->columns];
-        *widest = n > *widest ? n : *widest;
-    }
-    for (size_t i = 0; i < t->n; i++) {
-        size_t column = i % t->columns;
-        buf_addf(out, "  %*s", column ? width[column] : -width[0], t->cells[i]);
-        free(t->cells[i]);
-        if (column + 1 == t->columns)
-            end_row(out);
-    }
-    free(t->cells);
-    *t = (inspect_table){.columns = t->columns};
-}
-
 /* --- the subcommand --- */
 
 static status show(const args *a, error *err)
@@ -280,15 +158,6 @@ static status show(const args *a, error *err)
 static int run(const args *a, error *err)
 {
     return status_exit_code(show(a, err));
-}
-
-status inspect_main(int argc, char **argv, error *err)
-{
-    args a;
-    TRY(args_parse(&command_inspect, argc - 1, argv + 1, &a, err));
-    if (!a.help)
-        return show(&a, err);
-    return help_print_command(&command_inspect) == 0 ? OK : E_FAIL;
 }
 
 static const flag flags[] = {

@@ -1,5 +1,6 @@
 /* Job dirs: how the job stands, from the files that are there; a job that runs may be looked at. */
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/kinds.h"
+#include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"

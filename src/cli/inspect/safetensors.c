@@ -1,5 +1,7 @@
 /* safetensors: the range of every tensor, whatever its type. */
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/kinds.h"
+#include "cli/inspect/stats.h"
+#include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
 #include "common/store/safetensors.h"

@@ -159,6 +159,14 @@ static status take_operand(args *a, const char *word, error *err)
     return OK;
 }
 
+const command *command_find(const command_table *all, const char *name)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (strcmp(all->at[i]->name, name) == 0)
+            return all->at[i];
+    return NULL;
+}
+
 status args_parse(const command *c, int argc, char *const *argv, args *ret, error *err)
 {
     BUG_ON(c->n_flags > COMMAND_FLAGS || c->max_operands > COMMAND_OPERANDS);

@@ -51,14 +51,23 @@ typedef struct command {
     int (*run)(const args *a, error *err);
 } command;
 
+typedef struct command_table {
+    const command *const *at;
+    size_t n;
+} command_table;
+
 struct args {
     const command *command;
+    const command_table *program; /* the subcommand and all others; NULL: not run by the program */
     const char *operands[COMMAND_OPERANDS];
     int n_operands;
     const char *values[COMMAND_FLAGS]; /* by place in the table; NULL where not given */
     char *const *rest;                 /* with takes_rest: NULL at the end, never NULL itself */
     bool help;                         /* --help was given; nothing else counts then */
 };
+
+/* NULL if there is none of that name. */
+const command *command_find(const command_table *all, const char *name);
 
 /* argv[0..argc) follows the name of the subcommand. E_USAGE. */
 MUST_USE status args_parse(const command *c, int argc, char *const *argv, args *ret, error *err);

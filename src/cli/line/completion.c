@@ -1,5 +1,4 @@
 /* Completion for bash: one case a subcommand, one a flag that takes a value. */
-#include "cli/cli.h"
 #include "cli/line/help.h"
 
 static void bash_command(buf *ret, const command *c)
@@ -27,10 +26,8 @@ static void bash_command(buf *ret, const command *c)
     buf_adds(ret, "\" ;;\n");
 }
 
-void help_bash(buf *ret)
+void help_bash(const command_table *all, buf *ret)
 {
-    size_t n;
-    const command *const *commands = cli_commands(&n);
     buf_adds(ret,
              "# bash completion for tequio; load with: source <(tequio help --bash)\n"
              "_tequio() {\n"
@@ -38,12 +35,12 @@ void help_bash(buf *ret)
              "    COMPREPLY=()\n"
              "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
              "        COMPREPLY=($(compgen -W \"");
-    for (size_t i = 0; i < n; i++)
-        buf_addf(ret, "%s%s", i ? " " : "", commands[i]->name);
+    for (size_t i = 0; i < all->n; i++)
+        buf_addf(ret, "%s%s", i ? " " : "", all->at[i]->name);
     buf_adds(ret, "\" -- \"$word\"))\n        return\n    fi\n"
                   "    case \"${COMP_WORDS[1]}\" in\n");
-    for (size_t i = 0; i < n; i++)
-        bash_command(ret, commands[i]);
+    for (size_t i = 0; i < all->n; i++)
+        bash_command(ret, all->at[i]);
     buf_adds(ret, "    esac\n"
                   "    case \"$word\" in\n"
                   "    -*) COMPREPLY=($(compgen -W \"$flags\" -- \"$word\")) ;;\n"

@@ -1,10 +1,5 @@
 #include "cli/line/help.h"
 
-#include "cli/cli.h"
-#include "cli/commands.h"
-#include "common/base/alloc.h"
-#include "common/config/config.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -58,15 +53,12 @@ void help_flag_label(const flag *f, buf *ret)
     buf_addf(ret, form, f->name, f->value);
 }
 
-/* tequio --help */
-static void overview(buf *ret)
+void help_overview(const command_table *all, buf *ret)
 {
     buf_adds(ret, "tequio trains a neural network on one machine or on many; the cluster does not "
                   "change\nthe result.\n\nusage: tequio SUBCOMMAND [arguments]\n\n");
-    size_t n;
-    const command *const *commands = cli_commands(&n);
-    for (size_t i = 0; i < n; i++)
-        add_row(ret, commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; i < all->n; i++)
+        add_row(ret, all->at[i]->name, all->at[i]->summary);
     buf_adds(ret, "\n'tequio SUBCOMMAND --help' tells more, 'tequio train --help-config' explains "
                   "every key of a\nconfiguration, 'tequio help --man | man -l -' is the manual.\n");
 }
@@ -92,59 +84,11 @@ void help_command(const command *c, buf *ret)
     add_row(ret, "-h, --help", "This text.");
 }
 
-static int print_and_free(buf *text)
-{
-    fputs(text->data, stdout);
-    buf_fini(text);
-    return 0;
-}
-
 int help_print_command(const command *c)
 {
     buf text = BUF_INIT;
     help_command(c, &text);
-    return print_and_free(&text);
+    fputs(text.data, stdout);
+    buf_fini(&text);
+    return 0;
 }
-
-static const flag help_flags[] = {
-    {"man", 0, FLAG_SWITCH, NULL, "Other forms", "The manual page tequio(1), in roff.", 0, 0},
-    {"bash", 0, FLAG_SWITCH, NULL, "Other forms", "Completion for bash.", 0, 0},
-    {"options", 0, FLAG_SWITCH, NULL, "Other forms",
-     "Every key of a configuration, in Markdown: docs/options.md.", 0, 0},
-};
-
-static int run_help(const args *a, error *err)
-{
-    buf text = BUF_INIT;
-    if (a->n_operands > 0) {
-        const command *c = cli_command_of(a->operands[0]);
-        if (!c)
-            return status_exit_code(FAIL(err, E_USAGE,
-                                         "help: there is no subcommand '%s'; 'tequio "
-                                         "--help' lists them",
-                                         a->operands[0]));
-        return help_print_command(c);
-    }
-    if (args_has(a, "man"))
-        help_man(&text);
-    else if (args_has(a, "bash"))
-        help_bash(&text);
-    else if (args_has(a, "options"))
-        config_help_markdown(&text);
-    else
-        overview(&text);
-    return print_and_free(&text);
-}
-
-const command command_help = {
-    .name = "help",
-    .operands = "[SUBCOMMAND]",
-    .max_operands = 1,
-    .summary = "Explain a subcommand; manual page and completion.",
-    .about =
-        "Explains a subcommand, or writes the manual page or the completion of all of them, or the "
-        "keys of a configuration.",
-    .flags = help_flags,
-    .n_flags = COUNT_OF(help_flags),
-    .run = run_help,
-};

@@ -12,8 +12,9 @@
 void help_flag_label(const flag *f, buf *ret);
 
 void help_command(const command *c, buf *ret); /* tequio train --help */
-void help_man(buf *ret);                       /* tequio(1), in roff; man.c */
-void help_bash(buf *ret);                      /* completion for bash; completion.c */
+void help_overview(const command_table *all, buf *ret); /* tequio --help */
+void help_man(const command_table *all, buf *ret);      /* tequio(1), in roff; man.c */
+void help_bash(const command_table *all, buf *ret);     /* completion for bash; completion.c */
 
 /* help_command on standard output; returns the exit code. */
 int help_print_command(const command *c);

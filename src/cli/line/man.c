@@ -1,5 +1,4 @@
 /* The manual page, in roff with the macros of man(7). */
-#include "cli/cli.h"
 #include "cli/line/help.h"
 #include "common/base/alloc.h"
 #include "common/config/config.h"
@@ -137,7 +136,7 @@ static void man_config(buf *ret)
     buf_fini(&text);
 }
 
-void help_man(buf *ret)
+void help_man(const command_table *all, buf *ret)
 {
     buf_adds(ret, ".TH TEQUIO 1 \"\" \"tequio " TEQUIO_VERSION "\" \"User Commands\"\n"
                   ".SH NAME\ntequio \\- distributed deep-learning trainer\n"
@@ -146,10 +145,8 @@ void help_man(buf *ret)
                   "Which part a process plays (master, worker, parameter server, evaluator) it "
                   "reads from TF_CONFIG. The cluster does not change the result.\n"
                   ".SH SUBCOMMANDS\n");
-    size_t n;
-    const command *const *commands = cli_commands(&n);
-    for (size_t i = 0; i < n; i++)
-        man_command(ret, commands[i]);
+    for (size_t i = 0; i < all->n; i++)
+        man_command(ret, all->at[i]);
     buf_adds(ret, ".SH ENVIRONMENT\n");
     for (size_t i = 0; i < COUNT_OF(environment); i++)
         man_item(ret, environment[i].name, environment[i].text);

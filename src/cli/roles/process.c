@@ -7,6 +7,7 @@
 #include "cli/roles/state.h"
 #include "cli/run/devices.h"
 #include "cli/run/input_files.h"
+#include "cli/run/meeting_place.h"
 #include "cli/run/onnx_file.h"
 #include "cli/run/shape.h"
 #include "common/base/alloc.h"
@@ -27,14 +28,6 @@ static bool is_single(const cluster *c)
     return c->origin == CLUSTER_LOCAL ||
            (!c->jobs[ROLE_PS].n && !c->hosted_servers && c->task.role != ROLE_EVALUATOR &&
             c->task.role != ROLE_PS);
-}
-
-int32_t process_count_workers(const process *p)
-{
-    int32_t n = p->c->jobs[ROLE_WORKER].sparse ? 0 : p->c->jobs[ROLE_WORKER].n;
-    if (p->is_alone)
-        return 1;
-    return p->trainer && p->is_worker && n ? n + 1 : n;
 }
 
 static void choose_roles(process *p)
@@ -299,7 +292,7 @@ static void say_rank(const process *p)
     const char *meaning = ": rank 0 is the chief and trains, the others train and host the "
                           "parameter servers";
     LOG_I("RANK", "rank=%d of=%d%s by=%s meeting=%s%s", (int)p->c->task.index,
-          (int)p->c->jobs[ROLE_WORKER].n, local, w->by, rendezvous_place(p->o->config, p->c),
+          (int)p->c->jobs[ROLE_WORKER].n, local, w->by, meeting_place(p->o->config, p->c),
           p->is_master ? meaning : "");
 }
 
@@ -414,7 +407,7 @@ static status run_task(process *p, error *err)
     choose_roles(p);
     TRY(choose_devices(p, err));
     if (is_of_ranks(p)) {
-        TRY(rendezvous_check_place(p->o->config, p->c, err));
+        TRY(meeting_place_check(p->o->config, p->c, err));
         log_set_task(task_name(p->c->task, p->name));
         say_rank(p);
     }

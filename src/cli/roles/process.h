@@ -18,7 +18,7 @@
 
 #include "cli/run/devices.h"
 #include "cli/run/keys.h"
-#include "cli/run/progress.h"
+#include "job/progress.h"
 #include "common/cluster/cluster.h"
 #include "common/config/config.h"
 #include "common/store/jobdir.h"

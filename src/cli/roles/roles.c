@@ -25,6 +25,14 @@ static void show_progress(void *user, const master_progress *m)
                   clock_us());
 }
 
+int32_t process_count_workers(const process *p)
+{
+    int32_t n = p->c->jobs[ROLE_WORKER].sparse ? 0 : p->c->jobs[ROLE_WORKER].n;
+    if (p->is_alone)
+        return 1;
+    return p->trainer && p->is_worker && n ? n + 1 : n;
+}
+
 /* Where it listens, and whom it knows. */
 static master_options master_place(const process *p, const char *endpoints[2])
 {

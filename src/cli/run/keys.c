@@ -1,6 +1,6 @@
 #include "cli/run/keys.h"
 
-#include "cli/roles/rendezvous/rendezvous.h"
+#include "cli/run/meeting_place.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 
@@ -37,7 +37,7 @@ bool keys_are_needed(const config *conf, const cluster *c)
     const char *security = config_str(conf, "distributed.security");
     if (security)
         return strcmp(security, "curve") == 0;
-    const char *place = c->origin == CLUSTER_RANKS ? rendezvous_place(conf, c) : NULL;
+    const char *place = c->origin == CLUSTER_RANKS ? meeting_place(conf, c) : NULL;
     return !is_all_loopback(c) || (place && !address_is_loopback(place));
 }
 

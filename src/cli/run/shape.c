@@ -1,6 +1,6 @@
 #include "cli/run/shape.h"
 
-#include "cli/roles/rendezvous/rendezvous.h"
+#include "cli/run/meeting_place.h"
 #include "common/base/descriptors.h"
 #include "common/config/mode.h"
 
@@ -79,7 +79,7 @@ static bool is_on(const char *address, const char *host)
 /* Ranks have no addresses yet. */
 static int ranks_here(const config *c, const cluster *k)
 {
-    const char *place = rendezvous_place(c, k);
+    const char *place = meeting_place(c, k);
     if (k->world.local_size)
         return k->world.local_size;
     return place && address_is_loopback(place) ? k->jobs[ROLE_WORKER].n : 1;

@@ -18,7 +18,7 @@
 #include "cli/run/input_files.h"
 #include "cli/run/keys.h"
 #include "cli/run/oversubscription.h"
-#include "cli/run/progress.h"
+#include "job/progress.h"
 #include "cli/run/shape.h"
 #include "cli/train/dryrun.h"
 #include "cli/train/membership.h"

@@ -13,10 +13,7 @@
 void descriptors_take(void);
 
 /* E_IO if the process may not have `least`, without which nothing goes. `about` is what it needs as a
- * rule, which descriptors_explain says from now on. */
+ * rule, which descriptor_limit_explain says from now on. */
 MUST_USE status descriptors_check(int64_t least, int64_t about, error *err);
-
-/* Adds to a text that speaks of too many open files what the limit is and how it is raised. */
-void descriptors_explain(char *text, size_t bytes);
 
 #endif

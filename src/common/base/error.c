@@ -1,7 +1,7 @@
 #include "common/base/error.h"
 
 #include "common/base/console.h"
-#include "common/base/descriptors.h"
+#include "common/base/descriptor_limit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ status error_set(error *err, status s, const char *format, ...)
         va_start(args, format);
         vsnprintf(err->text, sizeof err->text, format, args);
         va_end(args);
-        descriptors_explain(err->text, sizeof err->text);
+        descriptor_limit_explain(err->text, sizeof err->text);
         err->code = s;
     }
     return s;

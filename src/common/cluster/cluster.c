@@ -23,6 +23,11 @@ cluster *cluster_create(struct arena **ret_memory)
     return &o->cluster;
 }
 
+arena *cluster_memory(cluster *c)
+{
+    return ((owned_cluster *)c)->memory;
+}
+
 void cluster_destroy(cluster **c)
 {
     if (!c || !*c)
@@ -38,47 +43,13 @@ void cluster_add_evaluators(cluster *c, int32_t n)
     cluster_job *job = &c->jobs[ROLE_EVALUATOR];
     if (c->origin == CLUSTER_LOCAL || c->task.role == ROLE_EVALUATOR || job->n || n <= 0)
         return;
-    job->address = arena_alloc(((owned_cluster *)c)->memory, (size_t)n * sizeof *job->address);
+    job->address = arena_alloc(cluster_memory(c), (size_t)n * sizeof *job->address);
     job->n = n;
-}
-
-status cluster_local(cluster **ret, error *err)
-{
-    json_t *spec = json_object();
-    status st = spec_cluster(&spec_tf_config, spec, ret, err);
-    json_decref(spec);
-    return st;
 }
 
 task cluster_chief(const cluster *c)
 {
     return (task){c->master_is_worker ? ROLE_WORKER : ROLE_MASTER, 0};
-}
-
-/* In the words of a description: what has no address yet is null there. */
-static json_t *world_spec(int32_t rank, int32_t size, const char *const *addresses)
-{
-    json_t *spec = spec_create("worker", rank), *workers = json_array();
-    for (int32_t i = 0; i < size; i++)
-        json_array_append_new(workers, addresses ? json_string(addresses[i]) : json_null());
-    json_object_set_new(json_object_get(spec, "cluster"), "worker", workers);
-    return spec;
-}
-
-status cluster_from_ranks(const cluster_world *world, int32_t rank, int32_t size,
-                          const char *const *addresses, cluster **ret, error *err)
-{
-    if (size == 1)
-        return cluster_local(ret, err);
-    json_t *spec = world_spec(rank, size, addresses);
-    status st = spec_cluster(&spec_ranks, spec, ret, err);
-    json_decref(spec);
-    TRY(st);
-    arena *memory = ((owned_cluster *)*ret)->memory;
-    (*ret)->world = *world;
-    (*ret)->world.by = arena_strdup(memory, world->by);
-    (*ret)->world.meeting = world->meeting ? arena_strdup(memory, world->meeting) : NULL;
-    return OK;
 }
 
 const char *cluster_address(const cluster *c, task t)

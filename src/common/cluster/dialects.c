@@ -2,6 +2,7 @@
  * cluster. */
 #include "common/cluster/spec.h"
 
+#include "common/base/alloc.h"
 #include "common/base/json.h"
 
 #include <string.h>
@@ -69,6 +70,40 @@ static const spec_dialect *dialect_of(const json_t *spec)
         if (role_of(name, &which))
             return &ai_platform;
     return &vertex;
+}
+
+status cluster_local(cluster **ret, error *err)
+{
+    json_t *spec = json_object();
+    status st = spec_cluster(&spec_tf_config, spec, ret, err);
+    json_decref(spec);
+    return st;
+}
+
+/* In the words of a description: what has no address yet is null there. */
+static json_t *world_spec(int32_t rank, int32_t size, const char *const *addresses)
+{
+    json_t *spec = spec_create("worker", rank), *workers = json_array();
+    for (int32_t i = 0; i < size; i++)
+        json_array_append_new(workers, addresses ? json_string(addresses[i]) : json_null());
+    json_object_set_new(json_object_get(spec, "cluster"), "worker", workers);
+    return spec;
+}
+
+status cluster_from_ranks(const cluster_world *world, int32_t rank, int32_t size,
+                          const char *const *addresses, cluster **ret, error *err)
+{
+    if (size == 1)
+        return cluster_local(ret, err);
+    json_t *spec = world_spec(rank, size, addresses);
+    status st = spec_cluster(&spec_ranks, spec, ret, err);
+    json_decref(spec);
+    TRY(st);
+    arena *memory = cluster_memory(*ret);
+    (*ret)->world = *world;
+    (*ret)->world.by = arena_strdup(memory, world->by);
+    (*ret)->world.meeting = world->meeting ? arena_strdup(memory, world->meeting) : NULL;
+    return OK;
 }
 
 static status parse(const spec_dialect *d, const char *text, cluster **ret, error *err)

@@ -29,6 +29,7 @@ MUST_USE status spec_cluster(const spec_dialect *d, const json_t *spec, cluster 
 /* An empty cluster to fill; its strings live in `*ret_memory`, which it owns. */
 struct arena;
 cluster *cluster_create(struct arena **ret_memory);
+struct arena *cluster_memory(cluster *c);
 
 /* What the description leaves out: a cluster that names no evaluator has so many nevertheless. */
 void cluster_add_evaluators(cluster *c, int32_t n);

@@ -31,6 +31,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { NET_HEAD = 64, NET_PEER = 16, NET_PAYLOAD_MAX = 64 << 20, NET_POLL_MAX = 256 };
 
@@ -128,7 +129,10 @@ MUST_USE status net_send(net_socket *s, const net_peer *to, const void *head, sp
 bool net_receive(net_socket *s, net_message *ret);  /* false: nothing there */
 bool net_next_event(net_socket *s, net_event *ret);
 
-bool net_peer_equal(const net_peer *a, const net_peer *b);
+static inline bool net_peer_equal(const net_peer *a, const net_peer *b)
+{
+    return a->size == b->size && memcmp(a->id, b->id, a->size) == 0;
+}
 
 MUST_USE status net_waker_create(net_waker **ret, error *err);
 void net_waker_destroy(net_waker **w);

@@ -16,21 +16,6 @@ struct net_waker {
     int fd;
 };
 
-void watch_begin(watch *w, void *socket)
-{
-    size_t bytes = sizeof w->fd;
-    *w = (watch){.socket = socket};
-    if (zmq_getsockopt(socket, ZMQ_FD, &w->fd, &bytes) != 0)
-        BUG("a ZeroMQ socket without a descriptor: %s", zmq_strerror(errno));
-}
-
-bool watch_spares_look(watch *w)
-{
-    bool is_quiet = w->is_quiet;
-    w->is_quiet = false;
-    return is_quiet;
-}
-
 /* Makes the descriptor tell, unless there is something to read already. */
 static bool has_input(watch *w)
 {

@@ -298,14 +298,6 @@ status net_send(net_socket *s, const net_peer *to, const void *head, span *paylo
     return OK;
 }
 
-bool socket_has_more(void *socket)
-{
-    int more = 0;
-    size_t bytes = sizeof more;
-    zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &bytes);
-    return more;
-}
-
 /* Reads away the rest of a message that is not ours. */
 static void drop_rest(net_socket *s)
 {
@@ -426,11 +418,6 @@ bool net_receive(net_socket *s, net_message *ret)
             drop_rest(s);
         }
     }
-}
-
-bool net_peer_equal(const net_peer *a, const net_peer *b)
-{
-    return a->size == b->size && memcmp(a->id, b->id, a->size) == 0;
 }
 
 const char *net_library_version(char *buffer, size_t bytes)

@@ -1,5 +1,5 @@
 /*
- * The folder checkpoints/: what is complete, how a step gets its name, what may go.
+ * The folder checkpoints/: how a step gets its name, what may go.
  *
  * A step-N folder is a checkpoint exactly while manifest.json is in it. So a commit renames a
  * folder that has one, and pruning unlinks the manifest first; then the folder is renamed to
@@ -24,57 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STEP_FOLDER "step-%09lld"
 #define GONE ".gone."
-
-/* --- names --- */
-
-/* Reads "step-<9 or more digits>"; what follows is *ret_rest. */
-bool checkpoint_parse_step(const char *name, int64_t *ret_step, const char **ret_rest)
-{
-    static const char head[] = "step-";
-    if (strncmp(name, head, strlen(head)) != 0)
-        return false;
-    const char *digits = name + strlen(head);
-    size_t n = strspn(digits, "0123456789");
-    if (n < 9 || n > 18 || (n > 9 && digits[0] == '0'))
-        return false;
-    *ret_step = strtoll(digits, NULL, 10);
-    *ret_rest = digits + n;
-    return true;
-}
-
-char *checkpoint_path(const jobdir *d, int64_t step)
-{
-    return jobdir_file(d, "checkpoints/" STEP_FOLDER, (long long)step);
-}
-
-bool checkpoint_is_there(const jobdir *d, int64_t step)
-{
-    char *path = jobdir_file(d, "checkpoints/" STEP_FOLDER "/manifest.json", (long long)step);
-    bool there = fs_exists(path);
-    free(path);
-    return there;
-}
-
-status checkpoint_list_folder(const jobdir *d, const char *folder, char ***ret, size_t *ret_n,
-                              error *err)
-{
-    char *path = jobdir_file(d, "%s", folder);
-    status st = OK;
-    *ret = NULL;
-    *ret_n = 0;
-    if (fs_exists(path))
-        st = fs_list(path, ret, ret_n, err);
-    free(path);
-    return st;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 /* --- the text file `checkpoint` --- */
 
@@ -83,10 +33,10 @@ static status write_index(const jobdir *d, const int64_t *steps, size_t n, error
 {
     buf text = BUF_INIT;
     if (n)
-        buf_addf(&text, "model_checkpoint_path: \"checkpoints/" STEP_FOLDER "\"\n",
+        buf_addf(&text, "model_checkpoint_path: \"checkpoints/" CHECKPOINT_STEP "\"\n",
                  (long long)steps[n - 1]);
     for (size_t i = 0; i < n; i++)
-        buf_addf(&text, "all_model_checkpoint_paths: \"checkpoints/" STEP_FOLDER "\"\n",
+        buf_addf(&text, "all_model_checkpoint_paths: \"checkpoints/" CHECKPOINT_STEP "\"\n",
                  (long long)steps[i]);
     status st = jobdir_write(d, "checkpoint", text.data ? text.data : "", text.size, err);
     buf_fini(&text);
@@ -245,7 +195,7 @@ out:
 status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error *err)
 {
     char *root = jobdir_file(d, "checkpoints");
-    char *place = xasprintf("%s/" STEP_FOLDER, root, (long long)m->step);
+    char *place = xasprintf("%s/" CHECKPOINT_STEP, root, (long long)m->step);
     char *fresh = xasprintf("%s.tmp.%u", place, era), *named = xasprintf("%s/manifest.json", place);
     status st = OK;
     TRY_OUT(st, jobdir_check_ours(d, err));
@@ -265,7 +215,7 @@ out:
 
 void checkpoint_discard(const jobdir *d, int64_t step, uint32_t era)
 {
-    try_set_aside(jobdir_file(d, "checkpoints/" STEP_FOLDER ".tmp.%u", (long long)step, era));
+    try_set_aside(jobdir_file(d, "checkpoints/" CHECKPOINT_STEP ".tmp.%u", (long long)step, era));
 }
 
 /* --- prune --- */
@@ -399,23 +349,4 @@ status checkpoint_sweep(const jobdir *d, error *err)
     }
     fs_list_free(names, n);
     return first;
-}
-
-status checkpoint_list(const jobdir *d, int64_t **ret_steps, size_t *ret_n, error *err)
-{
-    char **names = NULL;
-    size_t n = 0, n_steps = 0;
-    TRY(checkpoint_list_folder(d, "checkpoints", &names, &n, err));
-    int64_t *steps = xcalloc(n + 1, sizeof *steps);
-    for (size_t i = 0; i < n; i++) {
-        int64_t step;
-        const char *rest;
-        if (checkpoint_parse_step(names[i], &step, &rest) && !*rest && checkpoint_is_there(d, step))
-            steps[n_steps++] = step;
-    }
-    qsort(steps, n_steps, sizeof *steps, by_number);
-    fs_list_free(names, n);
-    *ret_steps = steps;
-    *ret_n = n_steps;
-    return OK;
 }

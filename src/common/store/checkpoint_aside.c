@@ -12,14 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DAMAGED ".damaged."
-#define UNDONE  ".undone."
-
-bool checkpoint_is_aside(const char *rest)
-{
-    return strncmp(rest, DAMAGED, strlen(DAMAGED)) == 0 || strncmp(rest, UNDONE, strlen(UNDONE)) == 0;
-}
-
 status checkpoint_newest(const jobdir *d, int64_t *ret, error *err)
 {
     int64_t *list = NULL;
@@ -103,7 +95,7 @@ status checkpoint_condemn(const jobdir *d, int64_t step, char **ret_name, error 
     if (st == OK)
         st = check_may_read(path, err);
     if (st == OK)
-        st = rename_to(path, DAMAGED, &name, err);
+        st = rename_to(path, CHECKPOINT_DAMAGED, &name, err);
     if (st == OK)
         st = checkpoint_refresh_index(d, err);
     if (st == OK)
@@ -123,9 +115,9 @@ status checkpoint_undo(const jobdir *d, int64_t after, error *err)
     status st = OK;
     while (st == OK && n-- > 0 && list[n] > after) {
         char *path = checkpoint_path(d, list[n]), *name = NULL;
-        st = rename_to(path, UNDONE, &name, err);
+        st = rename_to(path, CHECKPOINT_UNDONE, &name, err);
         if (st == OK)
-            LOG_W("UNDONE", "checkpoint step=%lld: the job goes back to step %lld; it is kept as %s until newer "
+            LOG_W("CHECKPOINT_UNDONE", "checkpoint step=%lld: the job goes back to step %lld; it is kept as %s until newer "
                   "ones take its place", (long long)list[n], (long long)after, strrchr(name, '/') + 1);
         free(name);
         free(path);

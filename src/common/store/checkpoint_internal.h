@@ -24,4 +24,11 @@ bool checkpoint_lock_pins(const jobdir *d, int *ret_fd);
 /* Steps with a live pin; free the array. Removes the pins of processes that are gone. */
 MUST_USE status checkpoint_list_pinned(const jobdir *d, int64_t **ret, size_t *ret_n, error *err);
 
+/* The name of a step's folder; its number is a long long. */
+#define CHECKPOINT_STEP "step-%09lld"
+
+/* What a folder of a checkpoint that counts no more is renamed to, behind its step. */
+#define CHECKPOINT_DAMAGED ".damaged."
+#define CHECKPOINT_UNDONE  ".undone."
+
 #endif

@@ -8,7 +8,6 @@
 #include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/store/facts.h"
-#include "common/store/jobstate.h"
 #include "common/store/lockfile.h"
 
 #include <errno.h>
@@ -230,15 +229,6 @@ int64_t jobdir_starts(const jobdir *d)
     return json_integer_value(json_object_get(d->job, "starts"));
 }
 
-status jobdir_count_start(jobdir *d, int64_t *ret_restarts, error *err)
-{
-    int64_t before = jobdir_starts(d);
-    TRY(jobdir_update(d, "starts", json_integer(before + 1), err));
-    TRY(jobstate_begin(d, err));
-    *ret_restarts = before;
-    return OK;
-}
-
 /* summary.json is written last of all; one that says "complete": false is a report on the way. */
 status jobdir_is_done(const jobdir *d, bool *ret, error *err)
 {
@@ -385,4 +375,16 @@ uint64_t jobdir_pulse(const jobdir *d)
     uint64_t trace = lockfile_trace(path);
     free(path);
     return trace;
+}
+
+status jobdir_remove_results(const jobdir *d, error *err)
+{
+    static const char *const names[] = {"summary.json", "metrics.json"};
+    status st = jobdir_check_ours(d, err);
+    for (size_t i = 0; st == OK && i < COUNT_OF(names); i++) {
+        char *path = jobdir_file(d, "%s", names[i]);
+        st = fs_remove_tree(path, err);
+        free(path);
+    }
+    return st == OK ? fs_sync_dir(d->path, err) : st;
 }

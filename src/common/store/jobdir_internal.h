@@ -44,6 +44,8 @@ MUST_USE status jobdir_remove_made(jobdir *d, bool all, error *err);
 /* Digest, its lines, and the end of a configuration into d->job. */
 void jobdir_put_config(jobdir *d, const config *c);
 bool jobdir_has_config(const jobdir *d, const config *c); /* d->job is there */
+/* Likewise of the configuration with another end; NULL: with its own. */
+bool jobdir_has_digest(const jobdir *d, const config *c, const json_t *end);
 /* E_CONFIG unless the request's configuration is the job's but for an end that it can still have. */
 MUST_USE status jobdir_check_other_end(const jobdir *d, const jobdir_request *r, bool is_done,
                                        error *err);

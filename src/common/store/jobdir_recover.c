@@ -17,30 +17,6 @@
 #include <string.h>
 #include <time.h>
 
-/* --- what job.json says of a configuration --- */
-
-static json_t *digest_lines(const config *c)
-{
-    buf text = BUF_INIT;
-    config_digest_lines(c, &text);
-    json_t *lines = json_array();
-    char *rest = text.data;
-    for (char *line; rest && (line = strsep(&rest, "\n"));)
-        if (*line)
-            json_array_append_new(lines, json_string(line));
-    buf_fini(&text);
-    return lines;
-}
-
-void jobdir_put_config(jobdir *d, const config *c)
-{
-    char digest[SHA256_HEX];
-    config_digest(c, digest);
-    json_object_set_new(d->job, "config_digest", json_string(digest));
-    json_object_set_new(d->job, "config_digest_lines", digest_lines(c));
-    json_object_set_new(d->job, "end", config_end(c));
-}
-
 /* --- another configuration --- */
 
 /* The lines of a digest but for those of keys in `without`. */
@@ -78,19 +54,6 @@ static bool name_difference(const jobdir *d, const config *c, char *ret_key, siz
     buf_fini(&here);
     buf_fini(&there);
     return named;
-}
-
-const json_t *jobdir_value_at(const json_t *tree, const char *path)
-{
-    while (tree && *path) {
-        size_t n = strcspn(path, ".[]");
-        char *key = xasprintf("%.*s", (int)n, path);
-        tree = path[n] == ']' ? json_array_get(tree, strtoul(key, NULL, 10))
-                              : json_object_get(tree, key);
-        free(key);
-        path += n + strspn(path + n, ".[]");
-    }
-    return tree;
 }
 
 static void add_value(const json_t *tree, const char *path, const char *where, buf *ret)
@@ -190,23 +153,9 @@ static status check_end(const jobdir *d, const jobdir_request *r, bool is_done, 
     return OK;
 }
 
-/* Is the job's configuration this one, with the given end? NULL: with its own. */
-static bool has_digest(const jobdir *d, const config *c, const json_t *end)
-{
-    const char *kept = json_string_value(json_object_get(d->job, "config_digest"));
-    char digest[SHA256_HEX];
-    config_digest_with(c, end, digest);
-    return kept && strcmp(kept, digest) == 0;
-}
-
-bool jobdir_has_config(const jobdir *d, const config *c)
-{
-    return has_digest(d, c, NULL);
-}
-
 static bool has_other_end(const jobdir *d, const config *c)
 {
-    return !has_digest(d, c, NULL) && has_digest(d, c, json_object_get(d->job, "end"));
+    return !jobdir_has_config(d, c) && jobdir_has_digest(d, c, json_object_get(d->job, "end"));
 }
 
 bool jobdir_can_move_end(const jobdir *d, const config *c)
@@ -246,18 +195,6 @@ static json_t *time_now(void)
     struct tm parts;
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
     return json_string(text);
-}
-
-status jobdir_remove_results(const jobdir *d, error *err)
-{
-    static const char *const names[] = {"summary.json", "metrics.json"};
-    status st = jobdir_check_ours(d, err);
-    for (size_t i = 0; st == OK && i < COUNT_OF(names); i++) {
-        char *path = jobdir_file(d, "%s", names[i]);
-        st = fs_remove_tree(path, err);
-        free(path);
-    }
-    return st == OK ? fs_sync_dir(d->path, err) : st;
 }
 
 status jobdir_move_end(jobdir *d, error *err)

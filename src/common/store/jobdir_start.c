@@ -11,6 +11,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/store/jobstate.h"
 #include "common/store/lockfile.h"
 
 #include <errno.h>
@@ -70,18 +71,6 @@ static status make_job(jobdir *d, const config *c, error *err)
     BUG_ON(!d->job);
     jobdir_put_config(d, c);
     return jobdir_save(d, err);
-}
-
-status jobdir_save_config(const jobdir *d, const config *c, error *err)
-{
-    char *dump = config_dump(c);
-    buf text = BUF_INIT;
-    size_t n = strlen(dump);
-    buf_addf(&text, "%s%s", dump, n && dump[n - 1] == '\n' ? "" : "\n");
-    status st = jobdir_write(d, "config.json", text.data, text.size, err);
-    buf_fini(&text);
-    free(dump);
-    return st;
 }
 
 /* --- deciding --- */
@@ -341,4 +330,13 @@ out:
         jobdir_undo_start(d, true);
     jobdir_close(&d);
     return st;
+}
+
+status jobdir_count_start(jobdir *d, int64_t *ret_restarts, error *err)
+{
+    int64_t before = jobdir_starts(d);
+    TRY(jobdir_update(d, "starts", json_integer(before + 1), err));
+    TRY(jobstate_begin(d, err));
+    *ret_restarts = before;
+    return OK;
 }

@@ -5,7 +5,7 @@
  * as any task is, the same one.
  *
  * Containers and network are gone when this returns, and also if this process is killed
- * (process/will.h).
+ * (process/exit_hook.h).
  *
  * Needs the commands docker and `docker compose` or docker-compose. Threads: as process/supervise.h
  * says.

@@ -1,6 +1,6 @@
 #include "job/process/log_mux.h"
 
-#include "cli/run/progress.h"
+#include "job/progress.h"
 #include "common/base/buf.h"
 #include "common/base/console.h"
 

@@ -1,5 +1,5 @@
 /*
- * What a library is told of how its operands lie is a place (onnx_node.h), one for each kind of node
+ * What a library is told of how its operands lie is a place (place.h), one for each kind of node
  * that tells it: a pitch, a stride, a leading dimension. Spoilt, it is one more. So a test of that
  * operator has to look at operands of several rows, several batches, and at all that is written.
  *

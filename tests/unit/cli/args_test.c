@@ -1,5 +1,5 @@
 /* Flags: what is taken, what is refused and with which words; help from the same table. */
-#include "cli/line/command.h"
+#include "cli/commands.h"
 #include "cli/line/help.h"
 #include "common/base/alloc.h"
 
@@ -161,8 +161,8 @@ static void manual_and_completion_know_train(void **state)
 {
     (void)state;
     buf man = BUF_INIT, bash = BUF_INIT;
-    help_man(&man);
-    help_bash(&bash);
+    help_man(&commands, &man);
+    help_bash(&commands, &bash);
     assert_non_null(strstr(man.data, ".SS tequio train CONFIG\n"));
     assert_non_null(strstr(man.data, ".B \\-\\-start\\-port PORT\n"));
     assert_non_null(strstr(man.data, ".B 143\n"));

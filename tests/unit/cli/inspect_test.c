@@ -5,7 +5,9 @@
 
 #include <cmocka.h>
 
+#include "cli/commands.h"
 #include "cli/inspect/inspect.h"
+#include "cli/inspect/text.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/json.h"
@@ -341,19 +343,25 @@ static void test_what_is_nothing_of_ours(void **state)
     free(path);
 }
 
+static status parse(int n, char *const *words, args *ret, error *err)
+{
+    error_clear(err);
+    return args_parse(&command_inspect, n, words, ret, err);
+}
+
 static void test_command_line(void **state)
 {
     (void)state;
     error err = ERROR_INIT;
-    assert_int_equal(inspect_main(1, (char *[]){"inspect", NULL}, &err), E_USAGE);
+    args a;
+    assert_int_equal(parse(0, NULL, &a, &err), E_USAGE);
     assert_non_null(strstr(err.text, "FILE|DIR"));
-    error_clear(&err);
-    assert_int_equal(inspect_main(3, (char *[]){"inspect", "--jsn", "x", NULL}, &err), E_USAGE);
+    assert_int_equal(parse(2, (char *[]){"--jsn", "x"}, &a, &err), E_USAGE);
     assert_non_null(strstr(err.text, "--json"));
-    error_clear(&err);
-    assert_int_equal(inspect_main(3, (char *[]){"inspect", "a", "b", NULL}, &err), E_USAGE);
-    error_clear(&err);
-    assert_int_equal(inspect_main(2, (char *[]){"inspect", "/nowhere", NULL}, &err), E_DATA);
+    assert_int_equal(parse(2, (char *[]){"a", "b"}, &a, &err), E_USAGE);
+    assert_int_equal(parse(1, (char *[]){"/nowhere"}, &a, &err), OK);
+    assert_int_equal(command_inspect.run(&a, &err), status_exit_code(E_DATA));
+    assert_int_equal(err.code, E_DATA);
 }
 
 int main(void)

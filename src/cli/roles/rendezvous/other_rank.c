@@ -1,7 +1,8 @@
 /* Every rank but 0: it says where it is, and hears where all are. */
-#include "cli/roles/rendezvous/state.h"
+#include "cli/roles/rendezvous/meeting.h"
 
 #include "cli/roles/endpoints.h"
+#include "cli/run/meeting_place.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/clock.h"
@@ -43,7 +44,7 @@ static status find_places(guest *g, error *err)
     const config *c = g->m->o->config;
     TRY(meeting_split(g->m, host, &port, err));
     if (!host[0]) {
-        g->endpoint = xasprintf("ipc://%s", rendezvous_place(c, g->m->o->cluster));
+        g->endpoint = xasprintf("ipc://%s", meeting_place(c, g->m->o->cluster));
         snprintf(g->host, sizeof g->host, "%s", PORTS_HOST);
         return meeting_open(g->m, PORTS_HOST, 0, err);
     }
@@ -199,7 +200,7 @@ static status await_answer(guest *g, error *err)
     int64_t begin = clock_us();
     double waited, limit_s = config_f64(c, "distributed.wait_warning");
     double timeout_s = config_f64(c, "distributed.start_timeout");
-    const char *place = rendezvous_place(c, g->m->o->cluster);
+    const char *place = meeting_place(c, g->m->o->cluster);
     wait_warning waiting = {0};
     while (!g->is_over) {
         if (stop && atomic_load(stop))

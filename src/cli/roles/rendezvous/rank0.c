@@ -1,6 +1,7 @@
 /* Rank 0: it hears who has come, and tells all where all are. */
-#include "cli/roles/rendezvous/state.h"
+#include "cli/roles/rendezvous/meeting.h"
 
+#include "cli/run/meeting_place.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/clock.h"
@@ -16,7 +17,7 @@ enum { LAST_WORD_MS = 3000, FAILED_S = 3 };
 
 status rank0_listen(meeting *m, error *err)
 {
-    const char *place = rendezvous_place(m->o->config, m->o->cluster);
+    const char *place = meeting_place(m->o->config, m->o->cluster);
     char name[MEETING_HOST], *endpoint = NULL;
     int port;
     TRY(meeting_split(m, name, &port, err));
@@ -225,7 +226,7 @@ static status await_all(meeting *m, buf *missing, error *err)
     double limit_s = config_f64(m->o->config, "distributed.wait_warning");
     double timeout_s =
         m->why == OK ? config_f64(m->o->config, "distributed.start_timeout") : FAILED_S;
-    const char *place = rendezvous_place(m->o->config, m->o->cluster);
+    const char *place = meeting_place(m->o->config, m->o->cluster);
     wait_warning waiting = {0};
     while (!is_everybody_here(m)) {
         double waited;

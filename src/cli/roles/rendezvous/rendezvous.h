@@ -35,11 +35,6 @@ typedef struct rendezvous {
     int listen_fd;                      /* it listens there; whoever takes it closes it */
 } rendezvous;
 
-/* Where rank 0 listens for the others: distributed.rendezvous, or what the launcher says; NULL when
- * neither does. */
-const char *rendezvous_place(const config *c, const cluster *k);
-MUST_USE status rendezvous_check_place(const config *c, const cluster *k, error *err);
-
 /* Waits for all ranks, at most distributed.start_timeout (E_LOST). E_CONFIG where ranks do not fit
  * together, E_PREEMPTED at *stop. */
 MUST_USE status rendezvous_meet(const rendezvous_options *o, rendezvous **ret, error *err);

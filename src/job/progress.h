@@ -6,8 +6,8 @@
  *
  * Threads: one at a time. Time is the caller's (clock_us), so nothing here waits.
  */
-#ifndef TEQUIO_CLI_RUN_PROGRESS_H
-#define TEQUIO_CLI_RUN_PROGRESS_H
+#ifndef TEQUIO_JOB_PROGRESS_H
+#define TEQUIO_JOB_PROGRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "cli/run/progress.h"
+#include "job/progress.h"
 
 #include "common/base/alloc.h"
 #include "common/base/buf.h"

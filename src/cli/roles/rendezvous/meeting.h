@@ -1,9 +1,9 @@
 /*
- * The two sides of a rendezvous: host.c is rank 0's, guest.c that of all others.
- * Threads: see rendezvous.h.
+ * A meeting of ranks: rank0.c is the side of rank 0, other_rank.c that of all others. Only for the files
+ * of this folder. Threads: see rendezvous.h.
  */
-#ifndef TEQUIO_CLI_ROLES_RENDEZVOUS_STATE_H
-#define TEQUIO_CLI_ROLES_RENDEZVOUS_STATE_H
+#ifndef TEQUIO_CLI_ROLES_RENDEZVOUS_MEETING_H
+#define TEQUIO_CLI_ROLES_RENDEZVOUS_MEETING_H
 
 #include "cli/roles/rendezvous/rendezvous.h"
 #include "common/wire/wire.h"
@@ -40,7 +40,7 @@ typedef struct meeting {
     atomic_bool is_over;
 } meeting;
 
-/* Host and port of rendezvous_place; the host is empty where all are on this host. */
+/* Host and port of meeting_place; the host is empty where all are on this host. */
 MUST_USE status meeting_split(const meeting *m, char ret_host[MEETING_HOST], int *ret_port,
                               error *err);
 
@@ -51,6 +51,8 @@ MUST_USE status meeting_listen_at(const meeting *m, const char *host, int port, 
 
 /* Listens for what comes after the meeting, at that host (port 0: any). */
 MUST_USE status meeting_open(meeting *m, const char *host, int port, error *err);
+
+void meeting_close_listener(meeting *m);
 
 /* All addresses are known. */
 MUST_USE status meeting_settle(meeting *m, const char *const *addresses, error *err);

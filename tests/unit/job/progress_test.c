@@ -1,5 +1,5 @@
 /* Progress: when a line is due, and what it looks like. */
-#include "cli/run/progress.h"
+#include "job/progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

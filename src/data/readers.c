@@ -1,0 +1,93 @@
+/* The readers of data, by the word of `dataset_reader.type`. */
+#include "data/reader.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/base/gcs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { VOCABULARY_LIMIT = 256 << 20 };
+
+static const struct {
+    const char *type;
+    status (*open)(const reader_request *request, dataset **ret, error *err);
+    bool (*learns)(const config *reader); /* NULL: never */
+} readers[] = {
+    {"idx", idx_reader_configure, NULL},
+    {"text", text_reader_configure, text_reader_learns},
+    {"arrays", arrays_reader_configure, NULL},
+    {"csv", csv_reader_configure, csv_reader_learns},
+    {"cifar10", cifar10_reader_configure, NULL},
+};
+
+
+/* Its row; COUNT_OF(readers) if there is none. */
+static size_t find(const config *reader)
+{
+    const char *type = config_str(reader, "type");
+    size_t i = 0;
+    while (i < COUNT_OF(readers) && !(type && strcmp(type, readers[i].type) == 0))
+        i++;
+    return i;
+}
+
+bool dataset_learns(const config *reader)
+{
+    size_t i = find(reader);
+    return i < COUNT_OF(readers) && readers[i].learns && readers[i].learns(reader);
+}
+
+static status open_by(const reader_request *request, dataset **ret, error *err)
+{
+    size_t i = find(request->reader);
+    if (i < COUNT_OF(readers))
+        return readers[i].open(request, ret, err);
+    const char *type = config_str(request->reader, "type");
+    return FAIL(err, E_CONFIG,
+                "%s.type: no reader '%s'; there are idx, text, arrays, csv and cifar10",
+                config_path(request->reader), type ? type : "null");
+}
+
+status dataset_open(const config *reader, const char *path, dataset **ret, error *err)
+{
+    return dataset_open_as(reader, path, &(dataset_options){.vocabulary = NULL}, ret, err);
+}
+
+static dataset_part part_of(const config *reader)
+{
+    const json_t *range = config_json(reader, "range");
+    dataset_part part = {.to = 1.0};
+    if (range) {
+        part.from = json_number_value(json_array_get(range, 0));
+        part.to = json_number_value(json_array_get(range, 1));
+    }
+    if (config_has(reader, "limit"))
+        part.limit = config_int(reader, "limit");
+    return part;
+}
+
+status dataset_open_as(const config *reader, const char *path, const dataset_options *options,
+                       dataset **ret, error *err)
+{
+    reader_vocabulary given = {.text = options->vocabulary, .origin = "the job's vocabulary"};
+    reader_request request = {.reader = reader,
+                              .part = options->part ? *options->part : part_of(reader),
+                              .without_labels = options->without_labels};
+    buf text = BUF_INIT;
+    if (!given.text && config_str(reader, "vocabulary")) {
+        given.origin = config_str(reader, "vocabulary");
+        TRY(fs_read(given.origin, VOCABULARY_LIMIT, &text, err));
+        given.text = text.data ? text.data : "";
+    }
+    request.vocabulary = given.text ? &given : NULL;
+    char *file = NULL;
+    status st = gcs_path(path, &file, err);
+    request.path = file;
+    if (st == OK)
+        st = open_by(&request, ret, err);
+    free(file);
+    buf_fini(&text);
+    return st;
+}

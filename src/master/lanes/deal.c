@@ -95,13 +95,15 @@ bool deal_has_slots(const deal *d, const view_lane *worker)
     return false;
 }
 
-static bool all_have_slots(const deal *d, const share_worker *w)
+static idleness idleness_of(const deal *d, const share_worker *w)
 {
+    if (!deal_has_slots(d, &w->name))
+        return IDLE_WORKER;
     view_lane lane = w->name;
     for (lane.lane = 0; lane.lane < w->n_lanes; lane.lane++)
         if (!deal_lane_has_slots(d, &lane))
-            return false;
-    return true;
+            return IDLE_LANES;
+    return IDLE_NOTHING;
 }
 
 void deal_give(deal *d, uint32_t slot, const view_lane *owner, uint32_t view)
@@ -123,7 +125,7 @@ static void take_owners(deal *d, const model *m, const view_lane *owners, uint32
     d->trials.is_on = false;
     d->last.is_judged = false;
     for (size_t i = 0; i < m->n; i++)
-        trials_note(&d->trials, &m->workers[i].name, all_have_slots(d, &m->workers[i]), now_us);
+        trials_note(&d->trials, &m->workers[i].name, idleness_of(d, &m->workers[i]), now_us);
 }
 
 static model make_model(const deal *d, const hedge_lane *lanes, size_t n_lanes)

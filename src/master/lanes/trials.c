@@ -18,6 +18,14 @@ static standing *find(const trials *t, const view_lane *worker)
     return NULL;
 }
 
+static standing unknown(const view_lane *worker)
+{
+    return (standing){.worker = *worker,
+                      .late_step = -1,
+                      .lanes.pause_us = TRIALS_FIRST_US,
+                      .whole.pause_us = TRIALS_FIRST_US};
+}
+
 static standing *find_or_add(trials *t, const view_lane *worker)
 {
     standing *s = find(t, worker);
@@ -25,7 +33,7 @@ static standing *find_or_add(trials *t, const view_lane *worker)
         return s;
     GROW(t->at, t->cap, t->n + 1);
     s = &t->at[t->n++];
-    *s = (standing){.worker = *worker, .late_step = -1, .pause_us = TRIALS_FIRST_US};
+    *s = unknown(worker);
     return s;
 }
 
@@ -68,22 +76,28 @@ bool trials_is_barred(const trials *t, const view_lane *worker)
     return s && s->barred;
 }
 
-/* Who was one like others for a while begins anew with short pauses. */
-static void lengthen(standing *s, int64_t now_us)
+/* What was like others for a while begins anew with short pauses. */
+static void lengthen(rest *r, int64_t now_us)
 {
-    bool was_good = s->back_us && now_us - s->back_us > 4 * s->pause_us;
-    s->pause_us = was_good ? TRIALS_FIRST_US : 2 * s->pause_us;
-    s->back_us = 0;
-    if (s->pause_us > TRIALS_LATEST_US)
-        s->pause_us = TRIALS_LATEST_US;
+    bool was_good = r->back_us && now_us - r->back_us > 4 * r->pause_us;
+    r->pause_us = was_good ? TRIALS_FIRST_US : 2 * r->pause_us;
+    r->back_us = 0;
+    if (r->pause_us > TRIALS_LATEST_US)
+        r->pause_us = TRIALS_LATEST_US;
 }
 
-void trials_note(trials *t, const view_lane *worker, bool all_have, int64_t now_us)
+static void note(rest *r, bool is_idle, int64_t now_us)
+{
+    if (is_idle && !r->since_us && r->back_us)
+        lengthen(r, now_us);
+    r->since_us = is_idle ? r->since_us ? r->since_us : now_us : 0;
+}
+
+void trials_note(trials *t, const view_lane *worker, idleness what, int64_t now_us)
 {
     standing *s = find_or_add(t, worker);
-    if (!all_have && !s->idle_us && s->back_us)
-        lengthen(s, now_us);
-    s->idle_us = all_have ? 0 : s->idle_us ? s->idle_us : now_us;
+    note(&s->lanes, what == IDLE_LANES, now_us);
+    note(&s->whole, what == IDLE_WORKER, now_us);
 }
 
 uint32_t trials_count(const trials *t, const view_lane *worker)
@@ -95,9 +109,12 @@ uint32_t trials_count(const trials *t, const view_lane *worker)
 bool trials_is_due(const trials *t, const view_lane *worker, int64_t least_us, int64_t now_us)
 {
     const standing *s = find(t, worker);
-    bool was_tried = s && s->pause_us > TRIALS_FIRST_US;
-    return s && s->idle_us && now_us - s->idle_us >= s->pause_us &&
-           (!was_tried || now_us - s->idle_us >= least_us);
+    if (!s)
+        return false;
+    const rest *r = s->whole.since_us ? &s->whole : &s->lanes;
+    int64_t idle_us = now_us - r->since_us;
+    bool was_tried = r->pause_us > TRIALS_FIRST_US;
+    return r->since_us && idle_us >= r->pause_us && (!was_tried || idle_us >= least_us);
 }
 
 void trials_begin(trials *t, const trial *what)
@@ -125,33 +142,34 @@ void trials_report(trials *t, double seconds)
 }
 
 /* What is known of the lane now is for the deal to judge. */
-static void end(trials *t, int64_t now_us)
+static rest *end(trials *t, int64_t now_us)
 {
     standing *s = find_or_add(t, &t->now.lane);
+    rest *r = t->now.is_own ? &s->lanes : &s->whole;
     t->is_on = false;
-    s->idle_us = now_us;
-    lengthen(s, now_us);
+    r->since_us = now_us;
+    lengthen(r, now_us);
     if (t->now.is_own)
         t->own_us = now_us + TRIALS_OWN_PART * (now_us - t->now.begin_us);
+    return r;
 }
 
 void trials_pass(trials *t, int64_t now_us)
 {
     standing *s = find_or_add(t, &t->now.lane);
-    end(t, now_us);
+    end(t, now_us)->back_us = now_us;
     s->barred = false;
     s->late = 0;
-    s->back_us = now_us;
 }
 
 void trials_fail(trials *t, int64_t now_us)
 {
-    end(t, now_us);
+    (void)end(t, now_us);
 }
 
 void trials_forget(trials *t, const view_lane *worker)
 {
     standing *s = find(t, worker);
     if (s)
-        *s = (standing){.worker = *worker, .late_step = -1, .pause_us = TRIALS_FIRST_US};
+        *s = unknown(worker);
 }

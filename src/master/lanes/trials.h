@@ -23,14 +23,22 @@ enum { TRIALS_LATE = 5 };
 #define TRIALS_QUICKER 1.5
 enum { TRIALS_REPORTS = RECENT_SHIFT, TRIALS_OWN_PART = 20 };
 
+/* What of a worker has no slots. */
+typedef enum idleness { IDLE_NOTHING, IDLE_LANES, IDLE_WORKER } idleness;
+
+/* How long it has had none, and what its trials showed. */
+typedef struct rest {
+    int64_t since_us;          /* 0: it has some */
+    int64_t pause_us, back_us; /* until it is tried; when it last passed */
+} rest;
+
 typedef struct standing {
     view_lane worker;
     uint32_t late;             /* steps in a row in which others brought its slots; */
     int64_t late_step;         /* the last of them, or in which it was in time... */
     int64_t late_us;           /* ...and when the first was over */
     bool barred;
-    int64_t idle_us;           /* one of its lanes has had no slots since then; 0: all have */
-    int64_t pause_us, back_us; /* until it is tried; when it last passed */
+    rest lanes, whole;         /* some of its lanes, or it itself: slow lanes say nothing of it as a whole */
     uint32_t n_tried;
 } standing;
 
@@ -65,8 +73,8 @@ void trials_in_time(trials *t, const view_lane *worker, int64_t step);
 bool trials_bar(trials *t, int64_t now_us);
 bool trials_is_barred(const trials *t, const view_lane *worker);
 
-/* Whether all lanes of a worker have slots, looked at after each deal. */
-void trials_note(trials *t, const view_lane *worker, bool all_have, int64_t now_us);
+/* Looked at after each deal. */
+void trials_note(trials *t, const view_lane *worker, idleness what, int64_t now_us);
 /* How often it was tried. */
 uint32_t trials_count(const trials *t, const view_lane *worker);
 /* Some have had none for its pause and, if it was tried before, for least_us. */

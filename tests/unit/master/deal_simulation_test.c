@@ -123,12 +123,26 @@ static double noise_of(const cluster *c, int64_t step, uint32_t w, uint32_t what
 /* What a worker does of a step: a lane of its for each slot, or none. */
 typedef int8_t duty[SLOTS];
 
-/* Lanes compute their slots in order, nodes leave in order of the slots. */
+/* A node of a worker's: when all its slots are computed, and what pushing it takes. */
+typedef struct bundle {
+    double ready_s, push_s;
+} bundle;
+
+/* Behind those that are complete before it. */
+static void queue_bundle(bundle *at, size_t n, bundle b)
+{
+    for (; n > 0 && at[n - 1].ready_s > b.ready_s; n--)
+        at[n] = at[n - 1];
+    at[n] = b;
+}
+
+/* Lanes compute their slots in order; nodes leave one after another, as they become complete. */
 static double work_s(const cluster *c, int64_t step, uint32_t w, const duty lane_of, double *ret_push_s)
 {
     const machine *m = machine_at(c, w, step);
+    bundle bundles[SLOTS];
     double lane_s[LANES] = {0}, end_s = 0;
-    *ret_push_s = 0;
+    size_t n_bundles = 0;
     for (uint32_t k = 0, end; k < c->n_slots; k = end) {
         end = k + 1;
         if (lane_of[k] < 0)
@@ -143,10 +157,13 @@ static double work_s(const cluster *c, int64_t step, uint32_t w, const duty lane
                 lane_s[lane_of[k]] += m->slot_s[lane_of[k]] * noise_of(c, step, w, k);
                 ready_s = fmax(ready_s, lane_s[lane_of[k]]);
             }
-            double push_s = m->push_s * noise_of(c, step, w, 25 + k);
-            end_s = fmax(end_s, ready_s) + push_s;
-            *ret_push_s += push_s;
+            queue_bundle(bundles, n_bundles++, (bundle){ready_s, m->push_s * noise_of(c, step, w, 25 + k)});
         }
+    }
+    *ret_push_s = 0;
+    for (size_t i = 0; i < n_bundles; i++) {
+        end_s = fmax(end_s, bundles[i].ready_s) + bundles[i].push_s;
+        *ret_push_s += bundles[i].push_s;
     }
     return end_s;
 }

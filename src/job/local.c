@@ -75,6 +75,7 @@ int local_run(const local_options *options, error *err)
                              .restarts = options->restarts,
                              .primary_decides = options->primary_decides,
                              .log_dir = options->log_dir,
+                             .needs = options->needs,
                              .limit_ms = options->limit_ms,
                              .grace_ms = options->grace_ms};
     int code = supervise(&all, err);

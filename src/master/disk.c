@@ -62,11 +62,21 @@ static bool owes_cut(const master *m)
     return m->saver && saver_owes(m->saver);
 }
 
+/* The era that is due. Where the dir goes away again it stays so. */
+static status pay_turn(master *m, error *err)
+{
+    const char *why = m->disk.owes_turn;
+    m->disk.owes_turn = NULL;
+    return master_turn(m, m->disk.owes_turn_of, why, err);
+}
+
 static status try_again(master *m, error *err)
 {
     error why = ERROR_INIT;
     m->disk.failed = false;
     TRY(master_disk(m, jobdir_check_there(m->o->dir, &why), &why, err));
+    if (!m->disk.failed && m->disk.owes_turn)
+        TRY(pay_turn(m, err));
     if (!m->disk.failed && m->phase == SETUP)
         TRY(master_try_begin(m, err));
     if (!m->disk.failed && m->accounting)

@@ -92,16 +92,33 @@ void master_note_shards(const master *m, server *s, const Wire__Welcome *w)
 
 /* --- what makes a new era --- */
 
+static const char *name_turned(int32_t s, char buffer[TASK_NAME])
+{
+    return s < 0 ? "all servers" : task_name((task){ROLE_PS, s}, buffer);
+}
+
+/* Nobody knows what there is to go back to while the job dir is away: it is waited for (disk.c). */
+static status owe_turn(master *m, int32_t s, const char *why, const error *away, error *err)
+{
+    char name[TASK_NAME];
+    if (!m->disk.owes_turn)
+        LOG_W("TURN", "%s %s: that waits until the job dir is back", name_turned(s, name), why);
+    m->disk.owes_turn = why;
+    m->disk.owes_turn_of = s;
+    return master_disk(m, E_DISK, away, err);
+}
+
 status master_turn(master *m, int32_t s, const char *why, error *err)
 {
+    error away = ERROR_INIT;
+    if (jobdir_check_there(m->o->dir, &away) != OK)
+        return owe_turn(m, s, why, &away, err);
     TRY(master_begin_setup(m, err));
-    char name[TASK_NAME] = "all servers";
-    if (s >= 0)
-        task_name((task){ROLE_PS, s}, name);
+    char name[TASK_NAME];
     if (m->keeps)
-        LOG_W("TURN", "%s %s: nothing is lost, era=%u", name, why, m->identity.era);
+        LOG_W("TURN", "%s %s: nothing is lost, era=%u", name_turned(s, name), why, m->identity.era);
     else
-        LOG_W("ROLLBACK", "%s %s: back to the last checkpoint", name, why);
+        LOG_W("ROLLBACK", "%s %s: back to the last checkpoint", name_turned(s, name), why);
     return OK;
 }
 

@@ -69,6 +69,8 @@ typedef struct disk_wait {
     wait_warning spoken;
     bool failed;                    /* since that try began */
     bool owes_start;                /* this start could not be counted yet */
+    const char *owes_turn;          /* why an era is due that could not begin; NULL: none is... */
+    int32_t owes_turn_of;           /* ...and whose doing that is, as of master_turn */
     bool pauses;                    /* too much waits in memory: workers are held */
     char why[ERROR_TEXT];
 } disk_wait;

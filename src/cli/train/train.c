@@ -260,6 +260,7 @@ static int run_tasks(const job *j, const char *logs, const char *resolved, const
         .arguments_again = again,
         .restarts = restart_limit_of(j->config),
         .log_dir = logs,
+        .needs = resolved,
         .grace_ms = (int64_t)(config_f64(j->config, "distributed.preempt_grace") * 1000),
     };
     int code = local_run(&options, err);

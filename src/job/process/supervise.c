@@ -17,7 +17,7 @@
 
 enum { LOST_PEER = 200, SETTLE_US = 500 * 1000 };
 enum { POLLS = 1 + CHILD_STREAMS };
-enum { LEAVE_US = 5 * 1000 * 1000, NO_MASTER_GRACE_US = 2 * 1000 * 1000 };
+enum { LEAVE_US = 5 * 1000 * 1000, NO_MASTER_GRACE_US = 2 * 1000 * 1000, NEEDS_US = 1000 * 1000 };
 
 /* --- what tasks say --- */
 
@@ -336,10 +336,31 @@ static status start_children(supervision *s, error *err)
     return OK;
 }
 
+/* *ret_wait: what tasks need is not there; whoever still runs knows how long it is worth waiting. */
+static status await_needs(supervision *s, int i, bool *ret_wait, error *err)
+{
+    const char *needs = s->options->needs;
+    *ret_wait = needs && access(needs, F_OK) != 0;
+    s->is_needy = s->is_needy && *ret_wait;
+    if (!*ret_wait)
+        return OK;
+    const char *why = strerror(errno), *name = s->children[i].name;
+    if (s->n_running == 0)
+        return FAIL(err, E_DISK, "start %s again: '%s' is not there: %s", name, needs, why);
+    if (!s->is_needy)
+        screen_say("'%s' is not there (%s): %s is started again when it is back", needs, why, name);
+    s->is_needy = true;
+    s->restarts[i].due_us = clock_us() + NEEDS_US;
+    return OK;
+}
+
 static status start_due(supervision *s, error *err)
 {
     for (int i = 0; i < s->n; i++) {
-        if (clock_us() < s->restarts[i].due_us)
+        bool waits = true;
+        if (clock_us() >= s->restarts[i].due_us)
+            TRY(await_needs(s, i, &waits, err));
+        if (waits)
             continue;
         restart_began(&s->restarts[i], clock_us());
         drain(s, &s->children[i]);

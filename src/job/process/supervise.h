@@ -15,6 +15,9 @@
  * ends the others then, and a few seconds later all are asked who still run, in case it does not
  * know.
  *
+ * Where what tasks need has been moved away, those that died wait until it is back. When nobody runs any
+ * more the job ends with 202.
+ *
  * The first task that fails otherwise decides: the others are stopped (SIGTERM, SIGKILL after the
  * grace time, which is short without a master) and its name, end and last lines are the error. When
  * the master has ended with 0 the job is done, whatever becomes of the others: those that stay are
@@ -42,6 +45,8 @@ typedef struct supervise_options {
     restart_limit restarts;      /* of each task */
     bool primary_decides;        /* nobody's failure counts but the master's, whose code is the job's */
     const char *log_dir;         /* must be there */
+    const char *needs;           /* a file or folder that was there: while it is not, nobody is started
+                                  * again; NULL: none */
     int64_t limit_ms;            /* how long all may take; 0: as long as they do */
     int64_t grace_ms;            /* from SIGTERM to SIGKILL */
 } supervise_options;

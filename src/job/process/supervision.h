@@ -27,6 +27,7 @@ typedef struct supervision {
     bool is_ending;       /* the others are being stopped */
     bool is_cut_short;    /* whoever still ran was killed */
     bool is_too_long;     /* the time limit is over */
+    bool is_needy;        /* what tasks need is not there, which was said */
     int64_t limit_at_us;  /* when it is; INT64_MAX: never */
     int64_t stop_at_us;   /* when the others are stopped; INT64_MAX: never */
     int64_t kill_at_us;   /* when whoever still runs is killed; INT64_MAX: never */

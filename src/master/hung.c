@@ -1,16 +1,21 @@
 /*
- * Who hangs: keeps its connection and is silent, or is waited for and shows no life in the job dir. It is
- * said once, by name; whoever started that task reads it (job/process/supervise.h).
+ * Tasks that hang: they keep their connection and are silent, or are waited for and show no life in the
+ * job dir. That is said once, by name, with what is known; whoever started that task reads it
+ * (job/process/supervise.h).
  */
 #include "master/state.h"
 
 #include "common/base/log.h"
 #include "common/store/eval_heartbeat.h"
 
-static void say(const char *name, double silent_s)
+static void say(const char *name, double silent_s, const char *what)
 {
-    LOG_W("HUNG", "task=%s silent=%.1fs: it has to be started again", name, silent_s);
+    LOG_W("HUNG", "task=%s silent=%.1fs: %s", name, silent_s, what);
 }
+
+static const char unheard[] = "no word from it. It hangs and has to be started again, or its link is down";
+static const char lifeless[] = "an evaluation is awaited, and no sign of life of it is in the job dir. It hangs "
+                               "and has to be started again, or works on another folder";
 
 /* For how long nobody is said to hang who is silent; a server that loads has as long as a start has. */
 static double timeout_s(const master *m)
@@ -29,7 +34,7 @@ static void tell_servers(master *m, int64_t now_us, double limit_s)
         if (s->hangs || !s->heard_us || silent_s < limit_s || s->refused)
             continue;
         s->hangs = true;
-        say(task_name((task){ROLE_PS, i}, name), silent_s);
+        say(task_name((task){ROLE_PS, i}, name), silent_s, unheard);
     }
 }
 
@@ -42,7 +47,7 @@ static void tell_members(master *m, int64_t now_us, double limit_s)
         if (one->hangs || one->suspect || one->connection < 0 || silent_s < limit_s)
             continue;
         one->hangs = true;
-        say(member_name(one, name), silent_s);
+        say(member_name(one, name), silent_s, unheard);
     }
 }
 
@@ -59,7 +64,7 @@ static void tell_evaluator(master *m, int64_t now_us)
     if (!is_awaited || e->hangs || silent_s < master_option(m, "distributed.hang_timeout"))
         return;
     e->hangs = true;
-    say(task_name((task){ROLE_EVALUATOR, 0}, name), silent_s);
+    say(task_name((task){ROLE_EVALUATOR, 0}, name), silent_s, lifeless);
 }
 
 void master_tell_hung(master *m, int64_t now_us)

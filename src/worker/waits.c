@@ -148,7 +148,10 @@ void worker_tell_hung(worker *w)
     if ((!w->is_up && !is_mute) || w->master_hangs || silent < limit)
         return;
     w->master_hangs = true;
-    LOG_W("HUNG", "task=master.0 silent=%.1fs: it has to be started again", silent);
+    LOG_W("HUNG",
+          "task=master.0 silent=%.1fs: no word from it. It hangs and has to be started again or, if others "
+          "hear it, our link is down",
+          silent);
 }
 
 /* Where no master answers any more, or none was met in the time in which one shows life, the job may be

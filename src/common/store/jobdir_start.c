@@ -89,15 +89,26 @@ static status is_unused(const jobdir *d, bool *ret, error *err)
     return OK;
 }
 
+/* Whose checkpoints these are, with which eras and over which files, stands there alone. */
+static status miss_job_json(const jobdir *d, error *err)
+{
+    if (has_file(d, "checkpoints"))
+        return FAIL(err, E_CONFIG,
+                    "'%s' has checkpoints and no job.json, which says what job they are of: put it "
+                    "back, or choose another directory",
+                    d->path);
+    return FAIL(err, E_CONFIG,
+                "'%s' is not empty and has no job.json, so there is no job in it to resume: "
+                "choose another directory",
+                d->path);
+}
+
 /* Of a folder in which somebody trained before: is it this job, and is there anything left to do?
  */
 static status decide_recover(jobdir *d, const jobdir_request *r, action *ret, error *err)
 {
     if (!has_file(d, "job.json"))
-        return FAIL(err, E_CONFIG,
-                    "'%s' is not empty and has no job.json, so there is no job in it to resume: "
-                    "choose another directory",
-                    d->path);
+        return miss_job_json(d, err);
     TRY(jobdir_load(d, err));
     bool is_same = jobdir_has_config(d, r->config), is_done;
     if (!is_same && !r->chooses && !jobdir_has_begun(d)) {

@@ -348,7 +348,7 @@ static status await_needs(supervision *s, int i, bool *ret_wait, error *err)
     if (s->n_running == 0)
         return FAIL(err, E_DISK, "start %s again: '%s' is not there: %s", name, needs, why);
     if (!s->is_needy)
-        screen_say("'%s' is not there (%s): %s is started again when it is back", needs, why, name);
+        log_mux_say("'%s' is not there (%s): %s is started again when it is back", needs, why, name);
     s->is_needy = true;
     s->restarts[i].due_us = clock_us() + NEEDS_US;
     return OK;

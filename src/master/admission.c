@@ -93,7 +93,8 @@ status master_take_hello(master *m, const net_message *message, const Wire__Hell
     if (changed && m->deal)
         deal_forget_worker(m->deal, &(view_lane){one->trainer, one->index, 0});
     m->view_due |= changed && m->phase >= RUN;
-    master_lease_hello(m, one, changed);
+    if (m->scheduler->hello)
+        m->scheduler->hello(m, one, changed);
     if (!changed && m->phase >= RUN)
         master_send_view(m, &message->from);
     return master_try_setup(m, err);

@@ -94,11 +94,11 @@ static status take_worker_proto(master *m, const net_message *message, const wir
         break;
     case WIRE_REPORT:
         if (may_report(m, h))
-            st = master_take_report(m, from, h, (const Wire__Report *)p, err);
+            st = m->scheduler->report(m, from, h, (const Wire__Report *)p, err);
         break;
     case WIRE_DELIVERED:
-        if (from)
-            master_take_delivered(m, from, h, (const Wire__Delivered *)p);
+        if (from && m->scheduler->delivered)
+            m->scheduler->delivered(m, from, h, (const Wire__Delivered *)p);
         break;
     case WIRE_FAILED:
         master_note_failed(m, (const Wire__Stop *)p);
@@ -338,7 +338,8 @@ status master_serve_workers(master *m, error *err)
             continue;
         lost->suspect = true;
         lost->suspect_us = clock_us();
-        master_lease_suspect(m);
+        if (m->scheduler->suspect)
+            m->scheduler->suspect(m);
         if (lost->alive && m->phase < OVER)
             LOG_W("SUSPECT", "task=%s: its connection is gone", member_name(lost, name));
     }

@@ -56,7 +56,8 @@ static status tick(master *m, error *err)
             TRY(master_stop_early(m, err));
         if (m->phase == RUN) {
             master_order_cuts(m);
-            master_watch_lanes(m, now);
+            if (m->scheduler->watch)
+                m->scheduler->watch(m, now);
         }
     }
     TRY(master_watch_disk(m, now, err));
@@ -75,7 +76,8 @@ static status tick(master *m, error *err)
     }
     master_say_again(m);
     if (m->phase == RUN) {
-        TRY(master_settle_reports(m, err));
+        if (m->scheduler->settle)
+            TRY(m->scheduler->settle(m, err));
         if (master_disk_is_well(m))
             TRY(sync_accounts(m, err));
     }
@@ -158,8 +160,8 @@ static status loop(master *m, error *err)
             st = master_serve_workers(m, err);
         if (st == OK && m->view_due && m->phase >= RUN)
             master_deal(m);
-        if (st == OK)
-            master_send_leases(m);
+        if (st == OK && m->scheduler->assign)
+            m->scheduler->assign(m);
         if (st == OK && m->failed == OK && m->o->abort && atomic_load(m->o->abort))
             st = FAIL(err, E_ABORTED, "another role of this process failed");
         if (st == OK)
@@ -277,6 +279,8 @@ static status build(master *m, error *err)
 {
     TRY(count_start(m, err));
     config_digest(m->o->config, m->digest);
+    m->schedule = training_schedule(m->o->config);
+    m->scheduler = scheduler_of(&m->schedule);
     TRY(master_open_files(m, err));
     TRY(open_sockets(m, err));
     assign_init(&m->assign, m->o->n_servers, config_int(m->o->config, "distributed.ps_replicas"));

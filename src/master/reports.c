@@ -179,7 +179,7 @@ static void say_progress(const master *m)
 }
 
 /* Steps became complete. */
-static status steps_done(master *m, int64_t before, error *err)
+status master_steps_done(master *m, int64_t before, error *err)
 {
     m->progress_us = clock_us();
     if (before == 0)
@@ -192,17 +192,6 @@ static status steps_done(master *m, int64_t before, error *err)
     return commit_if_well(m, err);
 }
 
-status master_take_report(master *m, const member *from, const wire_head *h, const Wire__Report *r,
-                          error *err)
-{
-    if (from)
-        master_count_lane(m, from, h, r);
-    if (!m->leases)
-        return master_record(m, h, r, err);
-    master_lease_report(m, h->step);     /* recorded as of the version it made, which a server tells */
-    return OK;
-}
-
 status master_record(master *m, const wire_head *h, const Wire__Report *r, error *err)
 {
     slot_report said = reports_read(r, h->step, h->node.index);
@@ -210,7 +199,7 @@ status master_record(master *m, const wire_head *h, const Wire__Report *r, error
     if (said.step >= m->total)
         return OK;
     int64_t done = accounting_report(m->accounting, &said);
-    return done ? steps_done(m, before, err) : OK;
+    return done ? master_steps_done(m, before, err) : OK;
 }
 
 void master_say_reported(master *m)
@@ -218,39 +207,4 @@ void master_say_reported(master *m)
     int64_t step = accounting_recorded(m->accounting);
     master_send_workers(m, master_head(m, WIRE_REPORTED, step), NULL);
     master_send_servers(m, master_head(m, WIRE_REPORTED, step), NULL);
-}
-
-/* Steps before the one returned are in the weights, and nobody who lives is computing a slot of
- * them: what each had to report was said before its heartbeat, on the same connection. */
-static int64_t settled(const master *m)
-{
-    int64_t until = master_applied(m);
-    if (saver_written(m->saver, NULL) > until)
-        until = saver_written(m->saver, NULL);
-    for (size_t i = 0; i < m->members.n; i++) {
-        const member *one = &m->members.at[i];
-        if (one->alive && one->computing_era != m->identity.era)
-            return 0;
-        if (one->alive && one->computing >= 0 && one->computing < until)
-            until = one->computing;
-    }
-    return until;
-}
-
-/* Whatever is in the weights, a server that lives holds the report of. Should one be missing all the
- * same, a job that has its weights does not fail for it. */
-status master_settle_reports(master *m, error *err)
-{
-    if (m->mode.unordered)
-        return OK;                  /* a batch without its report is leased again */
-    int64_t now = clock_us(), step = accounting_totals_of(m->accounting)->step, until = settled(m);
-    if (step != m->open_step || until <= step) {
-        m->open_step = step;
-        m->open_us = now;
-    }
-    double open_s = (double)(now - m->open_us) / SECOND_US;
-    if (until <= step || open_s < master_option(m, "distributed.lost_timeout"))
-        return OK;
-    int64_t done = accounting_settle(m->accounting, until);
-    return done ? steps_done(m, step, err) : OK;
 }

@@ -180,7 +180,7 @@ status master_take_load(master *m, int32_t s, const wire_head *h, error *err)
     if (m->identity.era != era)
         return OK;
     int64_t row = wire_load_row(h), n_slots = (int64_t)optim_slots(&m->optim);
-    if (m->restore && m->mode.unordered && row == 1 + n_slots)
+    if (m->restore && schedule_lists_units(&m->schedule) && row == 1 + n_slots)
         return load_applied(m, s, h->part, err);
     if (!m->restore || h->part >= f->n_parts || row > n_slots)
         return OK;

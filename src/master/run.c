@@ -86,8 +86,8 @@ status master_begin_run(master *m, error *err)
     TRY(master_tell_moves(m, err));
     m->phase = RUN;
     checkpoint_close(&m->restore);
-    if (m->mode.unordered)
-        master_lease_begin(m);
+    if (m->scheduler->begin)
+        m->scheduler->begin(m);
     m->open_step = -1;
     m->progress_us = clock_us();
     if (m->preempted)

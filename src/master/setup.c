@@ -8,7 +8,6 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/config/training.h"
-#include "common/config/mode.h"
 #include "common/wire/hello.h"
 #include "optim/settings.h"
 
@@ -34,12 +33,11 @@ static status settle_k(master *m, error *err)
     const config *c = m->o->config;
     int64_t k = jobdir_batches_per_step(m->o->dir);
     if (!k) {
-        k = mode_batches_per_step(c, members_lanes(&m->members));
+        k = training_batches_per_step(c, members_lanes(&m->members));
         TRY(jobdir_set_batches_per_step(m->o->dir, k, err));
     }
     TRY(jobdir_keep_examples(m->o->dir, m->declaration.examples_per_epoch, err));
-    m->mode = mode_settings(c);
-    m->clock = k;
+    m->batches_per_step = k;
     m->steps = training_steps(c, m->declaration.examples_per_epoch, k);
     m->total = training_total(&m->steps, c);
     uint32_t lanes = members_lanes(&m->members);
@@ -49,7 +47,7 @@ static status settle_k(master *m, error *err)
           config_str(c, "distributed.mode"), (long long)m->total,
           (long long)steps_per_epoch(&m->steps), (long long)k,
           (long long)steps_examples(&m->steps, 0), lanes);
-    if (lanes > k && !m->mode.unordered)
+    if (lanes > k && m->schedule.in_order)
         LOG_W("IDLE_LANES",
               "%u lanes for %lld slots: %lld of them only wait; raise trainer.batches_per_step",
               lanes, (long long)k, (long long)(lanes - k));
@@ -110,7 +108,7 @@ static status open_results(master *m, int64_t saved, error *err)
             .validation_metric = config_str(c, "trainer.validation_metric"),
             .patience = config_has(c, "trainer.patience") ? config_int(c, "trainer.patience") : 0,
             .evaluates = m->o->evaluates,
-            .unordered = m->mode.unordered,
+            .schedule = m->schedule,
             .taken_back = m->taken_back,
         },
         saved, &m->results, err);
@@ -139,7 +137,7 @@ static saver *open_saver(const master *m, int64_t saved)
         .config_digest = m->digest,
         .slot_names = m->slot_names,
         .n_slots = optim_slots(&m->optim),
-        .unordered = m->mode.unordered,
+        .lists_units = schedule_lists_units(&m->schedule),
         .scales = loss_scale_settings(c).dynamic,
     });
 }
@@ -240,7 +238,8 @@ status master_begin_setup(master *m, error *err)
     m->keeps = master_assign(m);
     TRY(m->keeps ? checkpoint_newest(m->o->dir, &saved, err) : master_choose_restore(m, &saved, err));
     m->start = saved < 0 ? 0 : saved;
-    master_lease_gather(m);
+    if (m->scheduler->expect)
+        m->scheduler->expect(m);
     m->phase = SETUP;
     m->progress_us = clock_us();
     for (int32_t i = 0; i < m->o->n_servers; i++) {
@@ -248,34 +247,6 @@ status master_begin_setup(master *m, error *err)
         if (!m->servers[i].ready)
             master_say_setup(m, i);
     }
-    return OK;
-}
-
-/* All go on from the lowest version; who is one further answers with the one before. */
-static bool find_start(master *m)
-{
-    int64_t lowest = -1, newest = -1;
-    for (int32_t i = 0; i < m->o->n_servers; i++) {
-        const server *s = &m->servers[i];
-        if (!assign_acts(&m->assign, i) || s->lowest < 0)
-            continue;
-        lowest = lowest < 0 || s->lowest < lowest ? s->lowest : lowest;
-        newest = s->newest > newest ? s->newest : newest;
-    }
-    if (lowest >= 0)
-        m->start = lowest;
-    return newest <= lowest + 1;
-}
-
-/* What was answered, or is in a checkpoint, is not there: a server that was replaced came back with
- * old parts, and nobody is left who knows better. What was answered before all went back does not count. */
-static status is_behind(const master *m, int64_t saved, bool *ret, error *err)
-{
-    int64_t told = -1;
-    TRY(accounting_told(m->o->dir, &told, err));
-    /* a standby may wait for the verdict that makes the version answered last */
-    bool votes = vote_settings(m->o->config);
-    *ret = m->start < saved || (!m->taken_back && m->start + votes < told);
     return OK;
 }
 
@@ -299,8 +270,8 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
         one->lineage = 0;
         return master_turn(m, s, "no longer holds its parts", err);
     }
-    if (m->mode.unordered && !one->ready)
-        TRY(master_lease_ready(m, s, r, err));
+    if (m->scheduler->ready && !one->ready)
+        TRY(m->scheduler->ready(m, s, r, err));
     one->ready = true;
     one->sees_dir = r->sees_job_dir;
     one->lineage = m->lineage;
@@ -309,15 +280,10 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     if (!has_all_servers(m, true))
         return OK;
     int64_t saved = m->start;
-    bool behind = false;
-    if (m->mode.unordered)
-        m->start = master_lease_start(m, saved);
-    else if (m->keeps && !find_start(m))
-        return master_give_up(m, "hold versions that do not fit together", err);
-    else if (m->keeps)
-        TRY(is_behind(m, saved, &behind, err));
-    if (behind)
-        return master_give_up(m, "hold versions older than what was answered", err);
+    const char *why = NULL;
+    TRY(m->scheduler->find_start(m, &why, err));
+    if (why)
+        return master_give_up(m, why, err);
     m->saved = saved;
     return master_try_begin(m, err);
 }

@@ -16,7 +16,7 @@
 #include "common/base/backoff.h"
 #include "common/base/log.h"
 #include "common/base/wait_warning.h"
-#include "common/config/mode.h"
+#include "common/config/training.h"
 #include "common/store/checkpoint.h"
 #include "common/wire/wire.h"
 #include "master/accounting/accounting.h"
@@ -28,6 +28,7 @@
 #include "master/lanes/leases.h"
 #include "master/lanes/members.h"
 #include "master/master.h"
+#include "master/scheduler.h"
 #include "master/servers/assign.h"
 #include "master/servers/summaries.h"
 #include "master/servers/vote.h"
@@ -100,9 +101,10 @@ typedef struct master {
     wire_declaration declaration;   /* flat == NULL before the first DECLARE */
     optim optim;
     const char *slot_names[OPTIM_SLOTS];
-    mode mode;
-    steps steps;                    /* of one batch each where mode.unordered, as all that follows */
-    int64_t clock;                  /* K, by which ssp counts */
+    schedule schedule;
+    const scheduler *scheduler;     /* by it */
+    steps steps;                    /* of a unit of the schedule each, as all that follows */
+    int64_t batches_per_step;       /* K, by which ssp counts turns */
     int64_t total;                  /* versions to reach */
     int64_t limit;                  /* last said to workers */
     uint32_t view_id;
@@ -124,7 +126,7 @@ typedef struct master {
     bool restore_verified;          /* all of it has been read */
     vote *vote;
     summaries *summaries;
-    batch_set applied;              /* unordered, like the next: on every part, as the era begins */
+    batch_set applied;              /* units on every part, as the era begins; the lease scheduler's, like the next */
     leases *leases;
 
     int64_t epoch_saved, epoch_recorded; /* newest epoch's end whose cut is over; in the results */
@@ -236,30 +238,15 @@ MUST_USE status master_take_cut_late(master *m, const Wire__CutLate *c, error *e
 /* Once a second: what a server has not answered is said to it again. */
 void master_say_again(master *m);
 
-/* lease.c: all but the first two do nothing in mode sync */
-void master_lease_gather(master *m);             /* what is applied is about to be heard */
-MUST_USE status master_lease_ready(master *m, int32_t s, const Wire__Ready *r, error *err);
-int64_t master_lease_start(const master *m, int64_t saved);    /* the version the era begins with */
-void master_lease_begin(master *m);
-void master_lease_report(master *m, int64_t batch);      /* a batch is done */
-void master_lease_lanes(master *m, const hedge_lane *lanes, size_t n);   /* who lives */
-void master_lease_suspect(master *m);            /* a connection is gone: others compute its batches */
-void master_lease_hello(master *m, member *one, bool is_new);
-void master_send_leases(master *m);                    /* says the leases that are due */
-void master_say_lease_wait(const master *m, double seconds);
-
 /* reports.c */
-/* A worker's. `from`: NULL when its life is over. */
-MUST_USE status master_take_report(master *m, const member *from, const wire_head *h,
-                                   const Wire__Report *r, error *err);
-/* One that a server has kept, or that says by itself what became a step: it enters the accounts. */
+/* A report enters the accounts. */
 MUST_USE status master_record(master *m, const wire_head *h, const Wire__Report *r, error *err);
 /* Every part of the servers has this version at least. */
 int64_t master_applied(const master *m);
 /* Tells workers how far the accounts are complete: they forget what they kept of it. */
 void master_say_reported(master *m);
-/* Steps that wait for reports which nobody has any more enter the accounts without them. */
-MUST_USE status master_settle_reports(master *m, error *err);
+/* Of the accounts, which were complete up to `before`, more are. */
+MUST_USE status master_steps_done(master *m, int64_t before, error *err);
 /* A shard is in its place: what is written is committed, as far as the accounts are complete. */
 MUST_USE status master_take_written(master *m, const shard_report *r, error *err);
 /* How it went with a cut: what the disk did to one is not what ends a job. */
@@ -280,6 +267,7 @@ bool master_disk_is_well(const master *m);
 void master_disk_took(master *m);               /* a checkpoint: what else waits is tried at once */
 
 /* waits.c */
+void master_say_step_wait(const master *m, double waited);     /* for whom a step, or its end, waits */
 void master_warn_of_waits(master *m, int64_t now_us);
 /* Whatever connection there was to that server, it counts no more. dispatch.c */
 MUST_USE status master_redial(master *m, int32_t server, error *err);
@@ -296,12 +284,8 @@ void master_shut_down(master *m, status st, const char *text);
 /* Deals slots to the lanes that are there and says it to all workers. */
 void master_deal(master *m);
 void master_send_view(master *m, const net_peer *only);     /* as it stands; NULL: to all */
-/* A slot's report says how fast its lane is. */
-void master_count_lane(master *m, const member *from, const wire_head *h, const Wire__Report *r);
-/* A worker's slots of a step are on the servers. */
-void master_take_delivered(master *m, const member *from, const wire_head *h, const Wire__Delivered *d);
-/* Now and then: late lanes are hedged, slow ones get fewer slots. */
-void master_watch_lanes(master *m, int64_t now);
+/* It has changed: the same, under a new number. */
+void master_say_new_view(master *m);
 
 /* admission.c */
 MUST_USE status master_take_hello(master *m, const net_message *message, const Wire__Hello *hello, error *err);

@@ -62,13 +62,9 @@ static bool say_cut_wait(const master *m, int64_t step, double waited)
     return said;
 }
 
-static void say_run_wait(const master *m, double waited)
+void master_say_step_wait(const master *m, double waited)
 {
     int64_t step = accounting_totals_of(m->accounting)->step;
-    if (m->leases) {
-        master_say_lease_wait(m, waited);
-        return;
-    }
     if (step >= m->limit && (say_cut_wait(m, step, waited) || results_waiting(m->results))) {
         if (results_waiting(m->results))
             LOG_I("WAIT", "for=evaluation of the epoch before step=%lld since=%.1fs",
@@ -108,7 +104,7 @@ void master_warn_of_waits(master *m, int64_t now_us)
     else if (m->phase == SETUP)
         say_setup_wait(m, waited);
     else if (m->phase == RUN)
-        say_run_wait(m, waited);
+        m->scheduler->say_wait(m, waited);
     else if (m->phase == DRAIN)
         say_drain_wait(m, waited);
 }

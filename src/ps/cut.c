@@ -15,7 +15,7 @@ typedef struct frozen {
     bool is;
     span *weights;
     span *slots[OPTIM_SLOTS];
-    batch_set applied;              /* unordered, of a live part */
+    batch_set applied;              /* by a live part */
 } frozen;
 
 typedef struct cut {
@@ -124,7 +124,7 @@ static void write_cut(cuts *c, cut *one)
         parts[n] = (shard_part){.part = p, .weights = f->weights->floats};
         for (size_t i = 0; i < c->o.n_slots; i++)
             parts[n].slots[i] = f->slots[i] ? f->slots[i]->floats : NULL;
-        parts[n].applied = c->o.unordered && !c->o.flat->parts[p].frozen ? &f->applied : NULL;
+        parts[n].applied = c->o.lists_units && !c->o.flat->parts[p].frozen ? &f->applied : NULL;
         n++;
     }
     char *path = xasprintf("%s/%s", one->dir, r->file);
@@ -275,7 +275,7 @@ static void freeze(cuts *c, table *t, cut *one, int32_t part)
         one->batches = table_batches(t, part);
         one->scale = table_scale(t, part, table_version(t, part));
         batch_set_copy(&f->applied, table_applied(t, part));
-        BUG_ON(c->o.unordered && batch_set_count(&f->applied) != one->version);
+        BUG_ON(batch_set_count(&f->applied) != one->version);
     }
     one->missing--;
 }

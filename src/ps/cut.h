@@ -26,7 +26,7 @@ typedef struct cuts_options {
     int32_t server, n_servers;
     const char *const *slot_names;
     size_t n_slots;
-    bool unordered;                 /* modes ssp and async: shards say which batches parts have */
+    bool lists_units;               /* shards say which batches parts have (common/parts/schedule.h) */
     const jobdir *dir;              /* they are written into; NULL: elsewhere */
     net_waker *waker;               /* woken when a shard is written */
 } cuts_options;

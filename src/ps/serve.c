@@ -16,15 +16,13 @@ static span *answerable(ps *s, int32_t part, int64_t version)
     return is_live && version > ps_visible(s, part) ? NULL : table_weights(s->table, part, version);
 }
 
-/* PART or GONE; false: the version is not there yet, or the peer has no room for it. Unordered: the
- * newest, for the batch named, once all batches below `floor` are in it. */
-static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t step, int64_t floor)
+/* PART or GONE for a unit; false: the version is not there yet, all units below `floor` are not in it, or
+ * the peer has no room for it. */
+static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t unit, int64_t floor)
 {
-    int64_t newest = ps_visible(s, part);
-    bool unordered = s->mode.unordered;
-    if (unordered && !table_has_floor(s->table, part, floor))
+    int64_t newest = ps_visible(s, part), version = schedule_answer(&s->schedule, unit, newest);
+    if (!table_has_floor(s->table, part, floor))
         return false;
-    int64_t version = unordered ? newest : step;
     span *held = answerable(s, part, version);
     if (!held && version > newest)
         return false;
@@ -40,10 +38,10 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t step, i
         span_drop(held);
         return false;
     }
-    span *weights = outbox_add(s->outbox, to, (outbox_label){part, step}, held);
+    span *weights = outbox_add(s->outbox, to, (outbox_label){part, unit}, held);
     wire_head head = {.type = WIRE_PART, .part = part, .step = version};
-    head.tag = unordered ? wire_part_batch_tag(step)
-                         : wire_part_scale_tag(table_scale(s->table, part, version));
+    head.tag = s->schedule.in_order ? wire_part_scale_tag(table_scale(s->table, part, version))
+                                    : wire_part_batch_tag(unit);
     ps_reply(s, to, head, weights);
     return true;
 }
@@ -166,7 +164,6 @@ status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)
     }
     m->payload->writable = !(h->flags & WIRE_LENT);
     push_result result;
-    s->batch = h->step;
     error wrong = ERROR_INIT;
     status st = table_push(s->table, h->part, h->step, h->slots, h->node, span_move(&m->payload),
                            &result, &wrong);

@@ -155,7 +155,7 @@ static status open_restore(ps *s, const Wire__Setup *m, checkpoint **ret, error 
     TRYF(st, err, "restore step %lld", (long long)m->step);
     const manifest *found = checkpoint_manifest(*ret);
     if (found->step == m->step && strcmp(found->flat_digest, m->declaration->digest) == 0 &&
-        found->n_slots == optim_slots(&s->optim) && found->unordered == s->mode.unordered)
+        found->n_slots == optim_slots(&s->optim) && found->lists_units == schedule_lists_units(&s->schedule))
         return OK;
     checkpoint_close(ret);
     return FAIL(
@@ -193,7 +193,7 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
         .votes = vote_settings(c),
         .scaling = loss_scale_settings(c),
         .scale = scale,
-        .unordered = s->mode.unordered,
+        .schedule = s->schedule,
         .total = m->total_steps,
         .step = m->step,
         .seed = (uint64_t)config_int(c, "random_seed"),
@@ -212,10 +212,11 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
 
 static status set_up(ps *s, const Wire__Setup *m, error *err)
 {
+    s->schedule = training_schedule(s->o->config);
     if (!m->declaration || !m->servers || m->servers > INT32_MAX || m->server >= m->servers ||
         m->step < 0 || m->batch_size <= 0 || m->batches_per_step <= 0 ||
         m->batches_per_step > UINT32_MAX ||
-        (mode_settings(s->o->config).unordered && m->batches_per_step != 1))
+        m->batches_per_step != schedule_unit_batches(&s->schedule, m->batches_per_step))
         return FAIL(err, E_PROTOCOL, "SETUP: a field is out of range");
     TRY(find_dir(s, m, err));
     ps_setup_clear(s);
@@ -228,7 +229,6 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
     TRY(ps_read_holders(s, m, err));
     s->pulls = xcalloc((size_t)f->n_parts, sizeof *s->pulls);
     s->optim = optim_settings(s->o->config);
-    s->mode = mode_settings(s->o->config);
     TRY(build_table(s, m, err));
     for (size_t i = 0; i < optim_slots(&s->optim); i++)
         s->slot_names[i] = optim_slot_name(&s->optim, i);
@@ -241,7 +241,7 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
             .n_servers = s->n_servers,
             .slot_names = s->slot_names,
             .n_slots = optim_slots(&s->optim),
-            .unordered = s->mode.unordered,
+            .lists_units = schedule_lists_units(&s->schedule),
             .dir = s->dir,
             .waker = s->waker,
         },
@@ -280,7 +280,7 @@ static void say_ready(ps *s)
     ready.bytes = table_bytes(s->table);
     ready.sees_job_dir = s->dir != NULL;
     buf applied = BUF_INIT;
-    if (s->mode.unordered)
+    if (schedule_lists_units(&s->schedule))
         pack_applied(s, &applied);
     ready.applied.data = (uint8_t *)applied.data;
     ready.applied.len = applied.size;

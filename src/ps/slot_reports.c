@@ -21,17 +21,14 @@ static bool is_here(const ps *s)
 
 static bool is_applied(const ps *s, int64_t step)
 {
-    if (s->mode.unordered)
-        return batch_set_has(table_applied(s->table, part_of(s)), step);
-    return step < table_version(s->table, part_of(s));
+    return batch_set_has(table_applied(s->table, part_of(s)), step);
 }
 
 /* The verdict on the step before may come behind the reports. */
 static bool is_awaited(const ps *s, const wire_head *h)
 {
-    if (h->node.level || h->node.index >= table_slots(s->table, h->step) || is_applied(s, h->step))
-        return false;
-    return s->mode.unordered || h->step <= table_version(s->table, part_of(s)) + 1;
+    return !h->node.level && h->node.index < table_slots(s->table, h->step) &&
+           schedule_may_follow(&s->schedule, table_applied(s->table, part_of(s)), h->step);
 }
 
 status ps_take_report(ps *s, const wire_head *h, const Wire__Report *m, error *err)
@@ -45,11 +42,10 @@ status ps_take_report(ps *s, const wire_head *h, const Wire__Report *m, error *e
 /* What does not fit is refused, and what is known already acknowledged, without. */
 bool ps_lacks_reports(const ps *s, const wire_head *h)
 {
-    if (h->part != part_of(s) || !is_here(s) || is_applied(s, h->step))
+    if (h->part != part_of(s) || !is_here(s))
         return false;
     bool fits = h->slots == table_slots(s->table, h->step) && tree_node_is_valid(h->node, h->slots);
-    bool is_next = s->mode.unordered || h->step == table_version(s->table, h->part);
-    return fits && is_next &&
+    return fits && schedule_may_apply(&s->schedule, table_applied(s->table, h->part), h->step) &&
            !reports_have(s->beside, h->step, tree_node_first(h->node),
                          tree_node_end(h->node, h->slots));
 }
@@ -69,11 +65,10 @@ status ps_note_applied(ps *s, int32_t part, int64_t version, error *err)
 {
     if (part != part_of(s))
         return OK;
-    int64_t step = s->mode.unordered ? s->batch : version - 1;
-    reports_move(s->beside, step, s->reports, version - 1);
-    return s->mode.unordered
-               ? reports_say_of(s->reports, version - 1, 0, 1, say_to_master, s, err)
-               : OK;
+    reports_move(s->beside, table_last_unit(s->table, part), s->reports, version - 1);
+    if (s->schedule.in_order)
+        return OK; /* the worker says them to the master */
+    return reports_say_of(s->reports, version - 1, 0, 1, say_to_master, s, err);
 }
 
 /* What the standby may still be sent is kept. */

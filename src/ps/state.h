@@ -7,7 +7,7 @@
 
 #include "common/base/log.h"
 #include "common/base/wait_warning.h"
-#include "common/config/mode.h"
+#include "common/config/training.h"
 #include "common/store/jobdir.h"
 #include "common/wire/wire.h"
 #include "metric/reports.h"
@@ -57,7 +57,7 @@ typedef struct ps {
     int32_t load_part;              /* the vector asked for */
     uint64_t load_row;
     wire_declaration declaration;
-    mode mode;
+    schedule schedule;
     int32_t *placement;             /* [n_parts] the shard of each part */
     int32_t server, n_servers;      /* which of them we are */
     holders *shards;                /* [n_servers] */
@@ -73,7 +73,6 @@ typedef struct ps {
     reports *reports;               /* what is, by the versions it made */
     int64_t copied;                 /* version of that part that came as a copy, without what was measured
                                      * before; 0: it did not, or the master has that */
-    int64_t batch;                  /* unordered: being applied */
     cuts *cuts;
     preallocator *preallocator;
     uint64_t freezes;               /* by cuts, as of the last look */

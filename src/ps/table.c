@@ -62,6 +62,7 @@ static status entry_create(table *t, int32_t part, error *err)
     if (t->o.parts[part] == PART_AWAITED)
         return OK;
     e->version = e->norms_from = t->o.step;
+    batch_set_fill(&e->applied, t->o.step);
     e->scales[e->version & 1] = t->o.scale;
     e->batches = steps_batches_until(&t->o.steps, t->o.step);
     e->awaited = 0;
@@ -70,7 +71,7 @@ static status entry_create(table *t, int32_t part, error *err)
         TRY(block_pool_take(&e->pool, &e->slots[i], err));
     if (t->o.loads)
         return OK;
-    if (t->o.restore && e->live && t->o.unordered)
+    if (t->o.restore && e->live && schedule_lists_units(&t->o.schedule))
         TRY(checkpoint_read_applied(t->o.restore, part, &e->applied, err));
     return write_first(t, part, err);
 }
@@ -139,7 +140,7 @@ uint64_t table_rows(const table *t, int32_t part)
 {
     if (!table_is_complete(t, part))
         return 0;
-    return t->entries[part].live ? 1 + t->n_slots + t->o.unordered : 1;
+    return t->entries[part].live ? 1 + t->n_slots + schedule_lists_units(&t->o.schedule) : 1;
 }
 
 status table_load(table *t, int32_t part, uint64_t row, const void *data, size_t bytes, error *err)
@@ -202,6 +203,11 @@ loss_scale table_scale(const table *t, int32_t part, int64_t version)
 const batch_set *table_applied(const table *t, int32_t part)
 {
     return &t->entries[part].applied;
+}
+
+int64_t table_last_unit(const table *t, int32_t part)
+{
+    return t->entries[part].unit;
 }
 
 bool table_has_floor(const table *t, int32_t part, int64_t floor)
@@ -277,6 +283,7 @@ static status apply(table *t, int32_t part, span *root, verdict v, error *err)
     if (st == OK) {
         e->scales[next & 1] = loss_scale_next(&t->o.scaling, entry_scale(e), v.skip);
         e->version = next;
+        (void)batch_set_add(&e->applied, e->unit);
         e->batches += e->step_slots;
         e->step_slots = 0;
         st = t->hooks.applied(t->hooks.user, part, next, root->floats, err);
@@ -320,8 +327,9 @@ static status push_batch(table *t, int32_t part, int64_t batch, span *sum, push_
         error_set(err, E_PROTOCOL, "part %d: %zu elements were pushed, it has %zu", part,
                   span_n(sum), e->pool.n);
     else
-        *ret = batch_set_add(&e->applied, batch) ? PUSH_TAKEN : PUSH_STALE;
+        *ret = schedule_may_apply(&t->o.schedule, &e->applied, batch) ? PUSH_TAKEN : PUSH_STALE;
     if (*ret == PUSH_TAKEN) {
+        e->unit = batch;
         e->step_slots = 1;
         return apply(t, part, sum, as_it_is, err);
     }
@@ -332,7 +340,7 @@ static status push_batch(table *t, int32_t part, int64_t batch, span *sum, push_
 status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node, span *sum,
                   push_result *ret, error *err)
 {
-    if (t->o.unordered)
+    if (!t->o.schedule.in_order)
         return push_batch(t, part, step, sum, ret, err);
     part_store *store = t->o.store;
     entry *e = table_holds(t, part) ? &t->entries[part] : NULL;
@@ -356,6 +364,7 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
         return OK;
     }
     if (!e->step_slots) {
+        e->unit = step;
         e->step_slots = n_slots;
         tree_reducer_begin(e->reducer, n_slots);
     }
@@ -465,7 +474,7 @@ void table_add_block(table *t, int32_t part, span **b)
 void table_missing(const table *t, int32_t part, char *ret, size_t bytes)
 {
     const entry *e = &t->entries[part];
-    if (t->o.unordered) {
+    if (!t->o.schedule.in_order) {
         snprintf(ret, bytes, "%lld", (long long)e->applied.floor);
         return;
     }

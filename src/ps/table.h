@@ -9,9 +9,8 @@
  * skipped makes a version of the same weights and state, and does not count for the optimizer, whose
  * rate follows the versions. Frozen parts have every version.
  *
- * In the modes ssp and async (`unordered`) a step is one batch, batches come in any order, and each
- * is applied as it comes, once: a part's version is the number of batches it has, and a set says
- * which.
+ * The schedule (common/parts/schedule.h) says which unit a part may apply. Where units come in any order
+ * each is one batch, and is applied as it comes, once.
  *
  * All of that lies in a store (common/parts/part_store.h) and is computed there: weights, state, sums and what
  * is pushed. Where it is a device, the host gets a copy of what it is to read, and weights change in place,
@@ -27,6 +26,7 @@
 #include "common/parts/block.h"
 #include "common/parts/flat.h"
 #include "common/parts/loss_scale.h"
+#include "common/parts/schedule.h"
 #include "common/parts/steps.h"
 #include "common/parts/tree_reducer.h"
 #include "common/parts/verdict.h"
@@ -53,13 +53,13 @@ typedef struct table_options {
     bool votes;                     /* apply only after table_verdict */
     loss_scale_rule scaling;
     loss_scale scale;               /* of `step` */
-    bool unordered;                 /* modes ssp and async: steps.per_step is 1, and no votes */
-    int64_t total;                  /* unordered: batches of the job, ids 0 .. total-1 */
+    schedule schedule;              /* where units come in any order, there are no votes */
+    int64_t total;                  /* units of the job, 0 .. total-1 */
     int64_t step;                   /* version to start from */
     uint64_t seed;                  /* draws version 0 */
     const checkpoint *restore;      /* or where `step` is read from; NULL: draw */
     bool loads;                     /* or table_load brings every vector */
-    thread_pool *thread_pool;               /* who compute too; kept. NULL: nobody */
+    thread_pool *thread_pool;       /* who compute too; kept. NULL: nobody */
     part_store *store;              /* kept; NULL or not open: the host */
 } table_options;
 
@@ -79,8 +79,8 @@ typedef struct table_hooks {
 MUST_USE status table_create(const table_options *options, const table_hooks *hooks, table **ret, error *err);
 void table_destroy(table **t);
 
-/* Vector `row` of a part: 0 its weights, 1.. its optimizer slots (live parts only), then, unordered,
- * the packed set of its batches. E_PROTOCOL when there is no such vector here. */
+/* Vector `row` of a part: 0 its weights, 1.. its optimizer slots (live parts only), then, if
+ * the schedule lists units, the packed set of those it has. E_PROTOCOL when there is no such vector here. */
 MUST_USE status table_load(table *t, int32_t part, uint64_t row, const void *data, size_t bytes, error *err);
 /* How many of them a part has: 1 when frozen, 0 when it is not complete here. */
 uint64_t table_rows(const table *t, int32_t part);
@@ -94,18 +94,20 @@ int64_t table_batches(const table *t, int32_t part);        /* batches applied t
 /* Of a live part's newest version, or of the one before. */
 loss_scale table_scale(const table *t, int32_t part, int64_t version);
 
-/* Unordered: which batches a live part has; which every live part held here has (all, if none is). */
+/* Which units a live part has; and which one made its newest version, -1: none here. */
 const batch_set *table_applied(const table *t, int32_t part);
+int64_t table_last_unit(const table *t, int32_t part);
 bool table_has_floor(const table *t, int32_t part, int64_t floor);   /* of a frozen part: any */
+/* Which units every live part held here has (all, if none is). */
 void table_applied_by_all(const table *t, batch_set *ret);
 
 typedef enum push_result {
-    PUSH_TAKEN,         /* summed, or covered by what is there; unordered: applied */
-    PUSH_STALE,         /* of a step (unordered: a batch) already applied */
+    PUSH_TAKEN,         /* summed, or covered by what is there; or applied */
+    PUSH_STALE,         /* of a unit already applied */
     PUSH_WRONG,         /* no such part, node, size or step; *err says which */
 } push_result;
 
-/* One node of a step; unordered: the gradient of batch `step`. `sum` moves in, whatever comes of it. */
+/* One node of unit `step`. `sum` moves in, whatever comes of it. */
 MUST_USE status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node,
                            span *sum, push_result *ret, error *err);
 
@@ -178,7 +180,7 @@ MUST_USE status table_take_copy(table *t, int32_t part, int64_t version, const t
                                 bool *ret_complete, error *err);
 
 /* Slots of the step under way that have not arrived for `part`, as text ("1,3"), for messages;
- * unordered: the lowest batch that has not. */
+ * where units come in any order: the lowest that has not. */
 void table_missing(const table *t, int32_t part, char *ret, size_t bytes);
 
 #endif

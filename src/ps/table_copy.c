@@ -8,7 +8,7 @@ enum { VECTORS_MAX = 2 + OPTIM_SLOTS };
 static void entry_await(entry *e)
 {
     e->awaited = UINT64_MAX;
-    e->version = e->copied = -1;
+    e->version = e->copied = e->unit = -1;
 }
 
 status entry_open(table *t, int32_t part, error *err)
@@ -19,7 +19,7 @@ status entry_open(table *t, int32_t part, error *err)
     block_pool_init(&e->pool, (size_t)flat_part_elements(t->o.flat, part), t->o.store);
     block_pool_init(&e->copies, e->pool.n, part_store_host());
     entry_await(e);
-    if (!e->live || t->o.unordered)
+    if (!e->live || !t->o.schedule.in_order)
         return OK;
     return tree_reducer_create((uint32_t)t->o.steps.per_step, &e->reducer, err);
 }
@@ -149,6 +149,7 @@ status table_take_copy(table *t, int32_t part, int64_t version, const table_row 
     if (e->awaited)
         return OK;
     e->version = e->norms_from = version;
+    batch_set_fill(&e->applied, version);
     e->batches = steps_batches_until(&t->o.steps, version);
     *ret_complete = true;
     return OK;

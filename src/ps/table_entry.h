@@ -19,8 +19,9 @@ typedef struct entry {
     span *weights[2]; /* [version & 1] is the newest, the other the one before; like the next */
     loss_scale scales[2];
     span *slots[OPTIM_SLOTS];
-    tree_reducer *reducer;             /* NULL when unordered */
-    batch_set applied;      /* unordered */
+    tree_reducer *reducer;  /* NULL where a unit is a batch */
+    batch_set applied;      /* the units that made its version */
+    int64_t unit;           /* under way, or the last one; -1: none */
     uint32_t step_slots;    /* 0: no step under way */
     span *root;       /* complete, waiting for the verdict */
     bool summing;           /* its norm is being computed */

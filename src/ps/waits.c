@@ -13,7 +13,7 @@ static void say_pull_wait(const ps *s, int32_t part, double waited)
     int32_t standby = s->replicator ? replicator_awaits(s->replicator, part) : HOLDER_NONE;
     char missing[128];
     table_missing(s->table, part, missing, sizeof missing);
-    if (s->mode.unordered)
+    if (!s->schedule.in_order)
         LOG_W("WAIT", "part=%d batch=%lld waits for batch=%s of=%lld since=%.1fs pulls=%zu", part,
               wanted, missing, (long long)l->at[0].floor, waited, l->n);
     else if (standby != HOLDER_NONE && wanted <= table_version(s->table, part))

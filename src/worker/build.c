@@ -5,7 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
-#include "common/config/mode.h"
+#include "common/config/training.h"
 #include "common/wire/hello.h"
 #include "model/initial.h"
 #include "optim/settings.h"
@@ -15,11 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In mode sync the lanes share what they compute with; else each has its own. */
+/* Lanes that follow the same versions share what they compute with; else each has its own. */
 static status build_boards(worker *w, error *err)
 {
+    w->n_boards = w->schedule.in_order ? 1 : w->o->n_lanes;
     w->boards = xcalloc((size_t)w->o->n_lanes, sizeof(board *));
-    for (int32_t i = 0; i < (w->unordered ? w->o->n_lanes : 1); i++)
+    for (int32_t i = 0; i < w->n_boards; i++)
         TRY(board_create(w->variants.flat, w->waker, &w->boards[i], err));
     return OK;
 }
@@ -28,7 +29,7 @@ static status build_boards(worker *w, error *err)
 static void build_peers(worker *w)
 {
     bool is_wanted = strcmp(config_str(w->o->config, "distributed.intra_host"), "none") != 0;
-    if (is_wanted && !w->unordered && w->o->n_lanes > 1 && w->o->devices[0].ops->queue)
+    if (is_wanted && w->schedule.in_order && w->o->n_lanes > 1 && w->o->devices[0].ops->queue)
         w->peers = peers_create(w->o->n_lanes, w->variants.flat);
 }
 
@@ -60,9 +61,9 @@ static status build_lanes(worker *w, error *err)
                      .graphs = (const graph *const *)w->variants.graphs,
                      .batch_sizes = w->variants.batch_sizes,
                      .n_graphs = w->variants.n,
-                     .sum_level = mode_sum_level(c, lanes),
+                     .sum_level = training_sum_level(c, lanes),
                      .loader = variants_loader(c, &w->variants),
-                     .board = w->boards[w->unordered ? i : 0],
+                     .board = w->boards[i % w->n_boards],
                      .scaling = loss_scale_settings(c),
                      .model = config_section(c, "model"),
                      .watches = !loss_scale_settings(c).dynamic &&
@@ -128,7 +129,7 @@ static status build_hello(worker *w, error *err)
     return OK;
 }
 
-static part_store *store_of(const worker *w)
+part_store *worker_store(const worker *w)
 {
     return part_store_or_host(w->o->resident ? resident_store(w->o->resident) : NULL);
 }
@@ -136,40 +137,8 @@ static part_store *store_of(const worker *w)
 /* On a device parts are updated in the order in which they are made, and nothing is kept on their way. */
 static size_t credit(const worker *w)
 {
-    bool is_host = store_of(w)->is_host;
+    bool is_host = worker_store(w)->is_host;
     return is_host ? (size_t)config_int(w->o->config, "distributed.credit_bytes") : SIZE_MAX;
-}
-
-static status build_follower(worker *w, const kv_options *servers, error *err)
-{
-    kv_options one = *servers;
-    one.hooks.measured = worker_on_measured;
-    TRY(kv_create(&one, &w->kv, err));
-    w->sync_driver = sync_driver_create(&(sync_driver_options){
-        .flat = w->variants.flat,
-        .kv = w->kv,
-        .board = w->boards[0],
-        .lanes = w->lanes,
-        .n_lanes = w->o->n_lanes,
-        .peers = w->peers,
-        .store = store_of(w),
-    });
-    return OK;
-}
-
-static status build_crew(worker *w, const kv_options *servers, error *err)
-{
-    return async_lanes_create(
-        &(async_lanes_options){
-            .flat = w->variants.flat,
-            .kv = *servers,
-            .boards = w->boards,
-            .lanes = w->lanes,
-            .n_lanes = w->o->n_lanes,
-            .done = worker_report,
-            .user = w,
-        },
-        &w->async_lanes, err);
 }
 
 static status check_memory(const worker *w, error *err)
@@ -184,7 +153,8 @@ static status check_memory(const worker *w, error *err)
 
 status worker_build(worker *w, error *err)
 {
-    w->unordered = mode_settings(w->o->config).unordered;
+    w->schedule = training_schedule(w->o->config);
+    w->driver = w->schedule.in_order ? &driver_sync : &driver_async;
     TRY(variants_build(w->o->config, &w->variants, err));
     if (w->o->self.index == 0)
         variants_warn(w->o->config, &w->variants);
@@ -207,7 +177,7 @@ status worker_build(worker *w, error *err)
         .hooks = {.welcome = worker_on_welcome, .part = worker_on_part, .gone = worker_on_gone,
                   .refused = worker_on_refused, .user = w},
     };
-    TRY(w->unordered ? build_crew(w, &servers, err) : build_follower(w, &servers, err));
+    TRY(w->driver->build(w, &servers, err));
     return w->o->master ? worker_dial_master(w, w->o->master, err) : OK;
 }
 

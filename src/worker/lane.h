@@ -28,7 +28,7 @@ typedef struct lane_options {
     const graph *const *graphs;     /* variants: the full batch, and maybe the smaller last one */
     const int64_t *batch_sizes;     /* of the variants */
     size_t n_graphs;
-    uint8_t sum_level;              /* mode_sum_level, of all lanes that are known */
+    uint8_t sum_level;              /* training_sum_level, of all lanes that are known */
     loader_options loader;
     board *board;
     loss_scale_rule scaling;

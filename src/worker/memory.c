@@ -1,6 +1,6 @@
 #include "worker/memory.h"
 
-#include "common/config/mode.h"
+#include "common/config/training.h"
 #include "exec/budget.h"
 #include "exec/exec.h"
 #include "optim/settings.h"
@@ -43,7 +43,7 @@ status worker_memory_of(const worker_memory *m, int64_t batch, size_t *ret, erro
 {
     const optim settings = optim_settings(m->config);
     size_t lane, weights = (size_t)m->variants->flat->n_elements * sizeof(float);
-    size_t lanes = (size_t)m->n_lanes, boards = mode_settings(m->config).unordered ? lanes : 1;
+    size_t lanes = (size_t)m->n_lanes, boards = training_schedule(m->config).in_order ? 1 : lanes;
     loader_options reading = variants_loader(m->config, m->variants);
     reading.batch_size = batch;
     reading.bytes = m->device.ops->queue; /* a device makes the numbers */

@@ -7,8 +7,10 @@
 
 #include "common/base/log.h"
 #include "common/base/wait_warning.h"
+#include "common/parts/schedule.h"
 #include "metric/reports.h"
 #include "worker/async_lanes.h"
+#include "worker/driver.h"
 #include "worker/sync_driver.h"
 #include "worker/variants.h"
 #include "worker/worker.h"
@@ -28,12 +30,14 @@ typedef struct worker {
     variants variants;
     net_waker *waker;
     peers *peers;                   /* of the lanes' engines; NULL: none */
-    board **boards;                 /* one of all lanes; unordered: [n_lanes] */
+    schedule schedule;
+    const driver *driver;           /* by it */
+    board **boards;                 /* [n_boards], in an array of n_lanes */
+    int32_t n_boards;               /* 1: of all lanes; else one a lane */
     lane **lanes;
-    bool unordered;                 /* mode ssp or async */
-    kv *kv;                         /* mode sync */
-    sync_driver *sync_driver;       /* mode sync */
-    async_lanes *async_lanes;       /* unordered, instead */
+    kv *kv;                         /* of driver_sync, like the next */
+    sync_driver *sync_driver;
+    async_lanes *async_lanes;       /* of driver_async */
     reports *reports;
     buf hello;
     buf packed;                     /* the control payload being sent; kept, so that steps allocate nothing */
@@ -65,11 +69,13 @@ enum { TICK_MS = 100, SECOND_US = 1000000, REACH_US = 3 * SECOND_US, LAST_WORD_M
 /* build.c */
 MUST_USE status worker_build(worker *w, error *err);
 void worker_unbuild(worker *w);
-
-/* delivered.c: says DELIVERED where there is news; again: what the master may have missed too. */
-MUST_USE status worker_say_delivered(worker *w, bool again, error *err);
+part_store *worker_store(const worker *w);      /* the server's in this process, or the host */
 
 /* waits.c */
+/* "tcp://host:port server=1 up", and why it is not; the caller frees it. */
+char *worker_describe_server(const worker *w, int32_t part);
+/* What a master that is heard would be doing; of another nobody knows. */
+const char *worker_unless_silent(const worker *w, const char *doing);
 /* Why there is no word from the master, as far as we know; NULL: we do not. */
 const char *worker_master_trouble(const worker *w);
 /* A wait always speaks: called every turn. */
@@ -83,18 +89,15 @@ void worker_tell_hung(worker *w);
 MUST_USE status worker_look_for_end(worker *w, error *err);
 
 /* worker.c */
-kv *worker_kv(const worker *w);                 /* of the servers: names, who is up; any of several */
 MUST_USE status worker_dial_master(worker *w, const char *endpoint, error *err);
 MUST_USE status worker_say_proto(worker *w, wire_type type, int64_t step, tree_node node,
                                  const ProtobufCMessage *m, error *err);
 
 /* measured.c */
-/* A slot is measured: REPORT. `user` is the worker. */
-MUST_USE status worker_report(void *user, const note *n, error *err);
-/* kv's hook, in mode sync: the same to the server, in front of what it belongs to. */
-MUST_USE status worker_on_measured(void *user, kv_beside *push, error *err);
+/* One of them: REPORT. `user` is the worker. */
+MUST_USE status worker_say_report(void *user, int64_t step, uint32_t slot, const ProtobufCMessage *m,
+                                  error *err);
 MUST_USE status worker_report_all(worker *w, error *err);   /* that are kept */
-MUST_USE status worker_take_reported(worker *w, const wire_head *h, error *err);
 
 /* worker.c */
 /* kv's hooks. A failure is kept and leaves the loop. */

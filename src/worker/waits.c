@@ -15,15 +15,14 @@ const char *worker_master_trouble(const worker *w)
     if (w->master)
         return w->refused;
     for (int32_t s = 0; s < w->o->n_servers; s++)
-        if (kv_server_refused(worker_kv(w), s))
-            return kv_server_refused(worker_kv(w), s);
+        if (kv_server_refused(w->driver->kv(w), s))
+            return kv_server_refused(w->driver->kv(w), s);
     return "no server knows its address yet";
 }
 
-/* "tcp://host:port server=1 up", and why it is not. */
-static char *describe_server(const worker *w, int32_t part)
+char *worker_describe_server(const worker *w, int32_t part)
 {
-    const kv *servers = worker_kv(w);
+    const kv *servers = w->driver->kv(w);
     int32_t s = kv_server_of(servers, part);
     const char *refused = kv_server_refused(servers, s);
     return xasprintf("%s server=%d %s%s%s", kv_server_name(servers, s), s,
@@ -31,45 +30,10 @@ static char *describe_server(const worker *w, int32_t part)
                      refused ? refused : "");
 }
 
-/* What a master that is heard would be doing; of another nobody knows. */
-static const char *unless_silent(const worker *w, const char *doing)
+const char *worker_unless_silent(const worker *w, const char *doing)
 {
     double limit_s = config_f64(w->o->config, "distributed.wait_warning");
     return worker_master_silence_s(w) > wait_warning_of_heartbeat(limit_s) ? "there is no word from it" : doing;
-}
-
-static void say_follower_wait(const worker *w, double waited)
-{
-    int32_t part, missing = sync_driver_missing(w->sync_driver, &part);
-    if (part < 0)
-        return;
-    if (sync_driver_is_held_back(w->sync_driver)) {
-        LOG_I("WAIT", "for=master step=%lld since=%.1fs: %s", (long long)sync_driver_step(w->sync_driver),
-              waited,
-              unless_silent(w, "it lets nobody go on yet, for a checkpoint, an evaluation or reports "
-                               "that it has not got"));
-        return;
-    }
-    char *server = describe_server(w, part);
-    LOG_W("WAIT", "for=%s version=%lld parts_missing=%d first=%d since=%.1fs", server,
-          (long long)sync_driver_step(w->sync_driver) + 1, missing, part, waited);
-    free(server);
-}
-
-static void say_crew_wait(const worker *w, double waited)
-{
-    int64_t batch;
-    int32_t part;
-    if (!async_lanes_is_waiting(w->async_lanes, &batch, &part)) {
-        LOG_I("WAIT", "for=master since=%.1fs: no batch is leased to us, and %s", waited,
-              unless_silent(w, "it is heard"));
-        return;
-    }
-    char *server = describe_server(w, part);
-    bool is_up = kv_server_is_up(worker_kv(w), kv_server_of(worker_kv(w), part));
-    LOG_W("WAIT", "for=%s batch=%lld first=%d since=%.1fs%s", server, (long long)batch, part, waited,
-          is_up ? ": its weights, or batches before this one, are on their way" : "");
-    free(server);
 }
 
 static void say_wait(worker *w, double waited)
@@ -84,13 +48,10 @@ static void say_wait(worker *w, double waited)
     }
     if (!w->has_view) {
         LOG_W("WAIT", "for=view since=%.1fs: %s", waited,
-              unless_silent(w, "the master waits for other tasks"));
+              worker_unless_silent(w, "the master waits for other tasks"));
         return;
     }
-    if (w->unordered)
-        say_crew_wait(w, waited);
-    else
-        say_follower_wait(w, waited);
+    w->driver->say_wait(w, waited);
 }
 
 void worker_warn_of_waits(worker *w, int64_t now)
@@ -103,12 +64,8 @@ void worker_warn_of_waits(worker *w, int64_t now)
               worker_master_trouble(w) ? worker_master_trouble(w) : "no word from it");
     int64_t step = -1;
     bool computing = false;
-    if (w->has_view) {
-        step = w->unordered ? async_lanes_reported(w->async_lanes) : sync_driver_step(w->sync_driver);
-        /* lanes that were given the next step already only wait */
-        int64_t given = w->unordered ? -1 : sync_driver_computing(w->sync_driver);
-        computing = w->unordered ? async_lanes_is_computing(w->async_lanes) : given >= 0 && given <= step;
-    }
+    if (w->has_view)
+        step = w->driver->progress(w, &computing);
     if (step != w->seen_step || computing) {
         w->seen_step = step;
         w->progress_us = now;

@@ -23,8 +23,8 @@ static status send_head(worker *w, wire_type type, int64_t step, tree_node node,
     h.type = type;
     h.step = step;
     h.node = node;
-    if (type == WIRE_HEARTBEAT && w->has_view && !w->unordered)
-        h.tag = wire_heartbeat_computing_tag(sync_driver_computing(w->sync_driver));
+    if (type == WIRE_HEARTBEAT && w->has_view)
+        h.tag = wire_heartbeat_computing_tag(w->driver->computing(w));
     h.bytes = payload ? payload->bytes : 0;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);
@@ -100,13 +100,7 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
     w->progress_us = clock_us();
     LOG_I("BEGIN", "step=%lld era=%u slots=%zu lanes=%d", (long long)m->start_step, h->era,
           m->n_slots, w->o->n_lanes);
-    if (w->unordered)
-        return async_lanes_begin(w->async_lanes, &w->identity, &s, err);
-    reports_begin(w->reports, m->start_step);
-    TRY(worker_report_all(w, err));
-    TRY(kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat,
-                 m->n_acting ? m->acting : NULL, err));
-    return sync_driver_begin(w->sync_driver, &s, m->start_step, m->limit, err);
+    return w->driver->begin(w, m, &s, err);
 }
 
 static status take_view(worker *w, const wire_head *h, const Wire__View *m, error *err)
@@ -124,10 +118,10 @@ static status take_view(worker *w, const wire_head *h, const Wire__View *m, erro
     w->view_id = m->id;
     if (!w->has_view || h->era != w->identity.era)
         st = begin_era(w, h, m, err);
-    if (st == OK && !w->unordered)
-        st = sync_driver_own(w->sync_driver, &share, err);
+    if (st == OK && w->driver->view)
+        st = w->driver->view(w, &share, m->limit, err);
     share_free(&share);
-    return st == OK && !w->unordered ? sync_driver_limit(w->sync_driver, m->limit, err) : st;
+    return st;
 }
 
 static void take_stop(worker *w, const Wire__Stop *m)
@@ -175,18 +169,21 @@ static status take_proto(worker *w, const net_message *m, const wire_head *h, er
     return st;
 }
 
-/* Unordered the limit is the master's own business. */
 static status take_limit(worker *w, const wire_head *h, error *err)
 {
-    return w->has_view && !w->unordered ? sync_driver_limit(w->sync_driver, h->step, err) : OK;
+    return w->has_view && w->driver->limit ? w->driver->limit(w, h->step, err) : OK;
 }
 
 static status take_lease(worker *w, const wire_head *h, error *err)
 {
-    bool is_current = w->has_view && w->unordered && h->era == w->identity.era;
-    if (!is_current)
-        return OK;
-    return async_lanes_lease(w->async_lanes, h->node.index, h->step, wire_lease_floor(h), err);
+    bool is_current = w->has_view && h->era == w->identity.era;
+    return is_current && w->driver->lease ? w->driver->lease(w, h, err) : OK;
+}
+
+static status take_reported(worker *w, const wire_head *h, error *err)
+{
+    bool is_current = w->has_view && h->era == w->identity.era;
+    return is_current && w->driver->recorded ? w->driver->recorded(w, h, err) : OK;
 }
 
 /* What the master last announced: a view or limit that did not arrive is asked for. */
@@ -215,7 +212,7 @@ static status take(worker *w, const net_message *m, error *err)
     if (h.type == WIRE_ALIVE)
         return take_alive(w, &h, err);
     if (h.type == WIRE_REPORTED)
-        return worker_take_reported(w, &h, err);
+        return take_reported(w, &h, err);
     if (h.type == WIRE_LIMIT)
         return take_limit(w, &h, err);
     if (h.type == WIRE_LEASE)
@@ -254,11 +251,6 @@ static status serve_master(worker *w, error *err)
 
 /* --- from the servers: kv's hooks --- */
 
-kv *worker_kv(const worker *w)
-{
-    return w->unordered ? async_lanes_kv(w->async_lanes) : w->kv;
-}
-
 void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m)
 {
     worker *w = user;
@@ -296,7 +288,7 @@ void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wir
     if (m->status == OK || m->status >= STATUS_COUNT || w->outcome != OK)
         return;
     unsigned others;
-    const char *name = kv_server_name(worker_kv(w), server);
+    const char *name = kv_server_name(w->driver->kv(w), server);
     /* which of us does not fit the job is the master's to say, where there is one */
     if (m->status == E_CONFIG && !is_another && (w->has_view || w->o->master)) {
         if (log_pace_allows(&w->refused_pace, clock_us(), &others))
@@ -327,13 +319,6 @@ static status ask_to_leave(worker *w, int64_t now, error *err)
                 waited);
 }
 
-/* Held completely; -1: none, or nobody asks. */
-static int64_t version_held(const worker *w)
-{
-    bool holds = w->has_view && !w->unordered && sync_driver_is_whole(w->sync_driver);
-    return holds ? sync_driver_step(w->sync_driver) : -1;
-}
-
 /* Without a view HELLO stands for the heartbeat: what was declared may be lost as well. */
 static status say_alive(worker *w, error *err)
 {
@@ -341,7 +326,7 @@ static status say_alive(worker *w, error *err)
         return OK;
     if (!w->welcomed || !w->has_view)
         return say_hello(w, err);
-    return send_head(w, WIRE_HEARTBEAT, version_held(w) + 1, (tree_node){.level = 0}, NULL, err);
+    return send_head(w, WIRE_HEARTBEAT, w->driver->held(w) + 1, (tree_node){.level = 0}, NULL, err);
 }
 
 static status check_master_lost(const worker *w, error *err)
@@ -355,6 +340,12 @@ static status check_master_lost(const worker *w, error *err)
                 silent, trouble ? ": " : "", trouble ? trouble : "");
 }
 
+static status say_delivered(worker *w, bool again, error *err)
+{
+    bool is_heard = w->has_view && w->welcomed;
+    return is_heard && w->driver->say_delivered ? w->driver->say_delivered(w, again, err) : OK;
+}
+
 static status tick(worker *w, error *err)
 {
     int64_t now = clock_us();
@@ -366,22 +357,14 @@ static status tick(worker *w, error *err)
     if (now - w->tick_us < SECOND_US)
         return OK;
     w->tick_us = now;
-    TRY(w->unordered ? async_lanes_tick(w->async_lanes, err) : kv_tick(w->kv, err));
+    TRY(w->driver->tick(w, err));
     TRY(say_alive(w, err));
-    TRY(worker_say_delivered(w, true, err));
+    TRY(say_delivered(w, true, err));
     worker_tell_hung(w);
     TRY(worker_look_for_end(w, err));
     if (worker_master_is_silent(w))
-        TRY(kv_greet(worker_kv(w), err)); /* the servers may know another one */
+        TRY(kv_greet(w->driver->kv(w), err)); /* the servers may know another one */
     return check_master_lost(w, err);
-}
-
-static status serve_servers(worker *w, error *err)
-{
-    if (w->unordered)
-        return async_lanes_serve(w->async_lanes, err);
-    TRY(kv_serve(w->kv, err));
-    return w->has_view && w->outcome == OK ? sync_driver_serve(w->sync_driver, worker_report, w, err) : OK;
 }
 
 /* Memory borrowed from servers goes back before this thread sleeps. */
@@ -397,20 +380,20 @@ static status turn(worker *w, net_socket **sockets, size_t n, error *err)
 {
     if (w->o->abort && atomic_load(w->o->abort))
         return FAIL(err, E_ABORTED, "another role of this process failed");
-    net_socket *const *servers = w->unordered ? async_lanes_sockets(w->async_lanes) : kv_sockets(w->kv);
+    net_socket *const *servers = w->driver->sockets(w);
     memcpy(sockets, servers, n * sizeof *sockets);
     sockets[n] = w->master;
     TRY(settle_boards(w, err));
     TRY(net_poll(sockets, n + 1, w->waker, TICK_MS, err));
     TRY(serve_master(w, err));
-    TRY(serve_servers(w, err));
-    TRY(worker_say_delivered(w, false, err));
+    TRY(w->driver->serve(w, err));
+    TRY(say_delivered(w, false, err));
     return tick(w, err);
 }
 
 static status loop(worker *w, error *err)
 {
-    size_t n = (size_t)w->o->n_servers * (size_t)(w->unordered ? w->o->n_lanes : 1);
+    size_t n = (size_t)w->o->n_servers * (size_t)w->n_boards;
     net_socket **sockets = xcalloc(n + 1, sizeof *sockets);
     w->master_heard_us = w->progress_us = clock_us();
     status st = OK;

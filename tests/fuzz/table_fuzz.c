@@ -127,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .parts = parts,
         .steps = {.examples = BATCHES, .batch_size = 1, .per_step = SLOTS},
         .optim = {.kind = OPTIM_SGD},
+        .schedule = {.in_order = true},
         .rates = {.kind = LR_SCHEDULE_CONSTANT, .base = 1},
         .votes = data[0] & 1,
     };

@@ -5,7 +5,7 @@
 #include "cli/run/devices.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "common/config/mode.h"
+#include "common/config/training.h"
 #include "common/parts/steps.h"
 #include "exec/exec.h"
 #include "model/model.h"
@@ -51,7 +51,7 @@ static status build(trial *t, const backend_choice *on, error *err)
         .n_graphs = 1,
         .examples = t->steps.batch_size,
         .timed = true,
-        .sum_level = mode_sum_level(c, 1),
+        .sum_level = training_sum_level(c, 1),
     };
     loader_options data = {
         .dataset = t->variants.data,

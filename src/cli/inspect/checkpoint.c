@@ -35,7 +35,7 @@ static status tell_batches(const checkpoint *c, json_t **ret, error *err)
 {
     batch_set applied = BATCH_SET_INIT;
     *ret = NULL;
-    if (!checkpoint_manifest(c)->unordered)
+    if (!checkpoint_manifest(c)->lists_units)
         return OK;
     status st = checkpoint_read_applied_by_all(c, &applied, err);
     if (st == OK)

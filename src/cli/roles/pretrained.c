@@ -2,7 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
-#include "common/config/mode.h"
+#include "common/config/training.h"
 #include "common/store/checkpoint.h"
 #include "model/initial.h"
 #include "optim/settings.h"
@@ -19,14 +19,14 @@ typedef struct start {
     float *slots[CHECKPOINT_SLOTS];
     const char *slot_names[CHECKPOINT_SLOTS];
     batch_set applied;
-    bool unordered;
+    schedule schedule;
 } start;
 
 static status fill(const config *c, const flat *f, start *s, buf *report, error *err)
 {
     void *memory = NULL;
     *s = (start){.flat = f, .optim = optim_settings(c), .applied = BATCH_SET_INIT};
-    s->unordered = mode_settings(c).unordered;
+    s->schedule = training_schedule(c);
     TRY(mem_alloc((size_t)f->n_elements * sizeof(float), "initial weights", &memory, err));
     s->values = memory;
     for (size_t i = 0; i < optim_slots(&s->optim); i++) {
@@ -57,7 +57,7 @@ static status write_shard(const start *s, const jobdir *dir, manifest_shard *ret
         parts[p] = (shard_part){.part = p, .weights = s->values + f->parts[p].begin};
         for (size_t i = 0; i < optim_slots(&s->optim); i++)
             parts[p].slots[i] = s->slots[i];
-        if (s->unordered && !f->parts[p].frozen)
+        if (schedule_lists_units(&s->schedule) && !f->parts[p].frozen)
             parts[p].applied = &s->applied;
     }
     status st = shard_write(
@@ -81,7 +81,7 @@ static status commit(const config *c, start *s, const jobdir *dir, error *err)
     manifest m = {
         .seed = (uint64_t)config_int(c, "random_seed"),
         .batches_per_step = jobdir_batches_per_step(dir),
-        .unordered = s->unordered,
+        .lists_units = schedule_lists_units(&s->schedule),
         .flat = (flat *)(uintptr_t)s->flat,
         .n_slots = optim_slots(&s->optim),
         .n_shards = 1,

@@ -13,7 +13,7 @@
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
-#include "common/config/mode.h"
+#include "common/config/training.h"
 #include "common/store/jobstate.h"
 #include "model/initial.h"
 
@@ -75,7 +75,7 @@ static void choose_resident(process *p)
     const config *c = p->o->config;
     bool is_wanted = strcmp(config_str(c, "distributed.resident"), "auto") == 0;
     if (is_wanted && p->is_alone && p->lanes == 1 && p->devices[0].ops->queue &&
-        !mode_settings(c).unordered)
+        training_schedule(c).in_order)
         p->resident = resident_create(&p->devices[0]);
 }
 

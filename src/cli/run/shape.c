@@ -2,7 +2,7 @@
 
 #include "cli/run/meeting_place.h"
 #include "common/base/descriptors.h"
-#include "common/config/mode.h"
+#include "common/config/training.h"
 
 #include <string.h>
 
@@ -131,7 +131,7 @@ status shape_of(const config *c, const shape_host *host, shape *ret, error *err)
     s.here = host->cluster ? computing_here(c, host->cluster) : computing;
     s.servers_here = servers_here(host->cluster, &s);
     s.lanes = lanes_of(c, host, &s, s.here);
-    s.batches_per_step = mode_batches_per_step(c, (int64_t)computing * s.lanes);
+    s.batches_per_step = training_batches_per_step(c, (int64_t)computing * s.lanes);
     *ret = s;
     return OK;
 }

@@ -8,7 +8,6 @@
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/config/training.h"
-#include "common/config/mode.h"
 #include "common/parts/placement.h"
 #include "exec/budget.h"
 #include "exec/exec.h"
@@ -63,7 +62,7 @@ static status build(const devices *d, const shape *s, built *b, error *err)
         .graphs = (const graph *const *)b->variants.graphs,
         .n_graphs = b->variants.n,
         .examples = b->steps.batch_size,
-        .sum_level = mode_sum_level(c, (int64_t)s->lanes * (s->workers > 0 ? s->workers : 1)),
+        .sum_level = training_sum_level(c, (int64_t)s->lanes * (s->workers > 0 ? s->workers : 1)),
     };
     TRY(exec_measure(&options, &b->memory, err));
     return measure_host(c, s, device, b, err);

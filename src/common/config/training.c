@@ -1,13 +1,33 @@
 #include "common/config/training.h"
 
-#include "common/config/mode.h"
+#include "common/parts/tree.h"
+
+#include <string.h>
+
+schedule training_schedule(const config *c)
+{
+    const char *mode = config_str(c, "distributed.mode");
+    bool is_bounded = strcmp(mode, "ssp") == 0;
+    return (schedule){
+        .in_order = strcmp(mode, "sync") == 0,
+        .staleness = is_bounded ? config_int(c, "distributed.staleness") : -1,
+    };
+}
+
+int64_t training_batches_per_step(const config *c, int64_t n_lanes)
+{
+    if (config_has(c, "trainer.batches_per_step"))
+        return config_int(c, "trainer.batches_per_step");
+    return n_lanes * config_int(c, "trainer.num_gradient_accumulation_steps");
+}
 
 steps training_steps(const config *c, int64_t examples, int64_t batches_per_step)
 {
+    schedule paced = training_schedule(c);
     return (steps){
         .examples = examples,
         .batch_size = config_int(c, "data_loader.batch_size"),
-        .per_step = mode_settings(c).unordered ? 1 : batches_per_step,
+        .per_step = schedule_unit_batches(&paced, batches_per_step),
         .drop_last = config_bool(c, "data_loader.drop_last"),
     };
 }
@@ -28,4 +48,12 @@ int64_t training_total(const steps *s, const config *c)
     int64_t total = training_end(s, end);
     json_decref(end);
     return total;
+}
+
+uint8_t training_sum_level(const config *c, int64_t n_lanes)
+{
+    schedule paced = training_schedule(c);
+    int64_t k = training_batches_per_step(c, n_lanes), slots = schedule_unit_batches(&paced, k);
+    int64_t of_a_lane = (slots + n_lanes - 1) / n_lanes;
+    return tree_root_level((uint32_t)of_a_lane);
 }

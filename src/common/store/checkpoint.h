@@ -69,7 +69,7 @@ typedef struct manifest {
     uint64_t seed;
     int64_t batches_per_step;
     int64_t epochs_done;
-    bool unordered; /* of mode ssp or async: live parts say which batches they have */
+    bool lists_units; /* live parts say which batches they have (common/parts/schedule.h) */
     bool scales;    /* the loss scale was dynamic: */
     loss_scale scale; /* of the version */
     char config_digest[65];

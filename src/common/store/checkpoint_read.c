@@ -176,7 +176,7 @@ static status cover(checkpoint *c, error *err)
         TRY_OUT(st, find_row(s, i, "weights", n, &row[0], err));
         for (size_t k = 0; k < slots; k++)
             TRY_OUT(st, find_row(s, i, m->slot_names[k], n, &row[1 + k], err));
-        bool has_set = m->unordered && !m->flat->parts[i].frozen;
+        bool has_set = m->lists_units && !m->flat->parts[i].frozen;
         if (has_set)
             TRY_OUT(st, find_applied(s, i, m->step, &c->parts[i].applied, err));
         expected[m->part_shard[i]] += 1 + slots + has_set;

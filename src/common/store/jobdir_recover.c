@@ -10,7 +10,6 @@
 #include "common/base/fs.h"
 #include "common/base/hash.h"
 #include "common/config/training.h"
-#include "common/config/mode.h"
 #include "common/store/checkpoint.h"
 
 #include <stdlib.h>
@@ -137,6 +136,7 @@ static status check_end(const jobdir *d, const jobdir_request *r, bool is_done, 
     steps s = training_steps(c, examples, k);
     int64_t before = training_end(&s, json_object_get(d->job, "end"));
     int64_t now = training_total(&s, c);
+    schedule paced = training_schedule(c);
     if (now < reached)
         return FAIL(err, E_CONFIG,
                     "the job in '%s' has reached step %lld, but with trainer.num_epochs and "
@@ -144,7 +144,7 @@ static status check_end(const jobdir *d, const jobdir_request *r, bool is_done, 
                     "%lld): let it end at step %lld or later, or choose another directory",
                     d->path, (long long)reached, (long long)now, (long long)steps_per_epoch(&s),
                     (long long)reached);
-    if (now < before && mode_settings(c).unordered)
+    if (now < before && schedule_lists_units(&paced))
         return FAIL(err, E_CONFIG,
                     "in the modes ssp and async a job cannot end earlier than it was to: '%s' was "
                     "to end at step %lld, now at step %lld, and may have trained batches behind "

@@ -86,7 +86,7 @@ static json_t *to_json(const manifest *m)
                   "config_digest", m->config_digest, "flat_digest", m->flat_digest, "slots", slots,
                   "shards", shards, "parts", write_parts(m), "tensors", tensors);
     BUG_ON(!root);
-    if (m->unordered)
+    if (m->lists_units)
         json_object_set_new(root, "unordered", json_true());
     if (m->scales)
         json_object_set_new(root, "loss_scale",
@@ -269,7 +269,7 @@ static status read_head(const reader *r, const json_t *root, manifest *m)
     TRY(get_int(r, root, "manifest", "batches_per_step", 0, INT64_MAX, &m->batches_per_step));
     TRY(get_int(r, root, "manifest", "epochs_done", 0, INT64_MAX, &m->epochs_done));
     if (json_object_get(root, "unordered"))
-        TRY(get_bool(r, root, "manifest", "unordered", &m->unordered));
+        TRY(get_bool(r, root, "manifest", "unordered", &m->lists_units));
     TRY(read_scale(r, root, m));
     TRY(get_digest(r, root, "manifest", "config_digest", m->config_digest));
     return get_digest(r, root, "manifest", "flat_digest", m->flat_digest);

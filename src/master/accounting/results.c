@@ -438,7 +438,7 @@ static json_t *summary_of(const results *r, const results_end *e, const char *di
     json_object_set_new(s, "lost_evaluations", json_integer(r->n_lost));
     json_object_set_new(s, "params_sha256", json_string(digest));
     json_object_set_new(s, "files", files_of(r));
-    json_object_set_new(s, "bits", json_string(r->o.unordered ? "unordered" : "exact"));
+    json_object_set_new(s, "bits", json_string(r->o.schedule.in_order ? "exact" : "unordered"));
     json_object_set_new(s, "tequio_version", json_string(TEQUIO_VERSION));
     return s;
 }

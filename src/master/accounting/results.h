@@ -10,6 +10,7 @@
 #define TEQUIO_MASTER_ACCOUNTING_RESULTS_H
 
 #include "common/base/json.h"
+#include "common/parts/schedule.h"
 #include "common/store/checkpoint.h"
 #include "master/accounting/accounting.h"
 
@@ -22,7 +23,7 @@ typedef struct results_options {
     const char *validation_metric;      /* "+accuracy", "-loss" */
     int64_t patience;                   /* epochs without improvement; 0: never stop early */
     bool evaluates;                     /* somebody will evaluate */
-    bool unordered;                     /* modes ssp and async: the bits are no function of the job */
+    schedule schedule;
     bool taken_back;                    /* the job goes back to `step`: later evaluations count no more */
 } results_options;
 

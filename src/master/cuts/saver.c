@@ -300,7 +300,7 @@ static status write_manifest(const saver *s, const open_cut *c, error *err)
         .seed = s->o.seed,
         .batches_per_step = s->o.steps.per_step,
         .epochs_done = c->version / steps_per_epoch(&s->o.steps),
-        .unordered = s->o.unordered,
+        .lists_units = s->o.lists_units,
         .scales = s->o.scales,
         .scale = c->scale,
         .flat = (flat *)(uintptr_t)s->o.flat,

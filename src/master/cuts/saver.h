@@ -32,7 +32,7 @@ typedef struct saver_options {
     const char *config_digest;      /* kept, like the names */
     const char *const *slot_names;
     size_t n_slots;
-    bool unordered;                 /* modes ssp and async */
+    bool lists_units;               /* common/parts/schedule.h */
     bool scales;                    /* versions have a loss scale */
 } saver_options;
 

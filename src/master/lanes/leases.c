@@ -114,8 +114,7 @@ void leases_repeat(leases *l, bool trainer, uint32_t worker)
 
 static int64_t floor_of(const leases *l, int64_t batch)
 {
-    int64_t turn = batch / l->o.clock - l->o.staleness;
-    return l->o.staleness < 0 || turn < 0 ? 0 : turn * l->o.clock;
+    return schedule_floor(&l->o.schedule, batch, l->o.batches_per_step);
 }
 
 static holder *least_busy(leases *l)

@@ -10,15 +10,15 @@
  * A lease is said again, at growing intervals, until its batch is reported: no message is assumed
  * to arrive, and lanes drop what they have heard.
  *
- * The start rule goes out with the lease, as the floor every part must have reached: batch b may
- * start when all batches below (b / clock - staleness) * clock are applied.
+ * The start rule goes out with the lease, as the floor that every part must have reached
+ * (schedule_floor).
  *
  * Threads: belongs to the master's thread.
  */
 #ifndef TEQUIO_MASTER_LANES_LEASES_H
 #define TEQUIO_MASTER_LANES_LEASES_H
 
-#include "common/parts/batch_set.h"
+#include "common/parts/schedule.h"
 #include "master/lanes/view.h"
 
 enum { LEASES_FRESH = 2, LEASES_MAX = 8 }; /* of a lane: as a rule; with lost ones */
@@ -26,8 +26,8 @@ enum { LEASES_FRESH = 2, LEASES_MAX = 8 }; /* of a lane: as a rule; with lost on
 typedef struct leases leases;
 
 typedef struct leases_options {
-    int64_t clock;     /* batches that the start rule counts as one */
-    int64_t staleness; /* < 0: no bound */
+    schedule schedule;
+    int64_t batches_per_step; /* K, by which its start rule counts turns */
 } leases_options;
 
 typedef struct lease {

@@ -281,6 +281,7 @@ static lane lane_of(size_t n_parts)
                        .parts = held,
                        .steps = {.examples = 100, .batch_size = 1, .per_step = 1},
                        .optim = {.kind = OPTIM_SGD},
+                       .schedule = {.in_order = true},
                        .rates = {.kind = LR_SCHEDULE_CONSTANT, .base = 0.0625},
                        .seed = SEED,
                        .store = resident_store(l.r)};

@@ -63,7 +63,7 @@ static void test_sets_come_back(void **state)
     if (open_it(&c, &err) != OK)
         fail_msg("%s", err.text);
     const flat *f = state_of_job.flat;
-    assert_true(checkpoint_manifest(c)->unordered);
+    assert_true(checkpoint_manifest(c)->lists_units);
     for (int32_t p = 0; p < f->n_live_parts; p++) {
         assert_int_equal(checkpoint_read_applied(c, p, &read, &err), OK);
         assert_int_equal(read.floor, STEP - 2);
@@ -104,7 +104,7 @@ static void test_sync(void **state)
     state_of_job.applied = NULL;
     assert_int_equal(trained_commit(&state_of_job, dir, (trained_save){STEP, 1, 2, 2}, &err), OK);
     assert_int_equal(open_it(&c, &err), OK);
-    assert_false(checkpoint_manifest(c)->unordered);
+    assert_false(checkpoint_manifest(c)->lists_units);
     assert_int_equal(checkpoint_read_applied_by_all(c, &read, &err), E_DATA);
     batch_set_fini(&read);
     checkpoint_close(&c);

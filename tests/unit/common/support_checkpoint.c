@@ -88,7 +88,7 @@ status trained_write_shards(const trained *t, const jobdir *d, trained_save save
                   .seed = UINT64_MAX - 1,
                   .batches_per_step = 4,
                   .epochs_done = 2,
-                  .unordered = t->applied != NULL,
+                  .lists_units = t->applied != NULL,
                   .n_slots = save.n_slots,
                   .n_shards = save.n_servers};
     memset(m.config_digest, 'c', 64);

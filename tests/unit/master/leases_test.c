@@ -16,7 +16,8 @@ static const view_lane lanes[] = {
 
 static leases *begin(int64_t clock, int64_t staleness, size_t n_lanes)
 {
-    leases *l = leases_create(&(leases_options){.clock = clock, .staleness = staleness});
+    leases *l = leases_create(
+        &(leases_options){.schedule = {.staleness = staleness}, .batches_per_step = clock});
     batch_set none = BATCH_SET_INIT;
     leases_begin(l, &none);
     leases_lanes(l, lanes, n_lanes);

@@ -30,6 +30,7 @@ static results *results_at(const accounts *b, int64_t step, judging j)
     error err = ERROR_INIT;
     results *r = NULL;
     results_options o = {.dir = b->dir,
+                         .schedule = {.in_order = true},
                          .flat = b->flat,
                          .steps = job,
                          .validation_metric = j.metric,
@@ -418,7 +419,7 @@ static void going_back_forgets_evaluations(void **state)
     poll_stops(r);
     results_close(&r);
     results_options o = {.dir = b.dir, .flat = b.flat, .steps = job, .validation_metric = "-loss",
-                         .evaluates = true, .taken_back = true};
+                         .evaluates = true, .schedule = {.in_order = true}, .taken_back = true};
     must(results_open(&o, 2 * PER_EPOCH, &r, &err), &err);
     assert_true(results_has(r, 2 * PER_EPOCH));
     assert_false(results_has(r, 3 * PER_EPOCH));

@@ -22,6 +22,7 @@ static shape shape_of(const tensor_decl *tensors, size_t n, int64_t per_step)
         .optim =
             {.kind = OPTIM_ADAM, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0.01},
         .rates = {.kind = LR_SCHEDULE_STEP, .base = 0.01, .step_size = 3, .gamma = 0.9},
+        .schedule = {.in_order = true},
     };
     error err = ERROR_INIT;
     if (flat_create(tensors, n, &s.flat, &err) != OK)
@@ -264,7 +265,7 @@ servers servers_make_scaled(const shape *s, int32_t n, const table_hooks *hooks,
             .votes = s->votes,
             .scaling = s->scaling,
             .scale = scale,
-            .unordered = s->unordered,
+            .schedule = s->schedule,
             .total = s->total,
             .step = step,
             .seed = SEED,

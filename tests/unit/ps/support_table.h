@@ -16,8 +16,8 @@ typedef struct shape {
     bool votes;
     loss_scale_rule scaling;
     float factor; /* what is handed to tables is multiplied by it; 0: by 1 */
-    bool unordered;
-    int64_t total;    /* unordered: batches */
+    schedule schedule;
+    int64_t total;    /* units */
     thread_pool *thread_pool; /* of the tables */
     part_store *store; /* NULL: the host; likewise, and of what they are handed */
 } shape;

@@ -52,6 +52,7 @@ static table *table_of(const shape *s, part_hold hold)
         .steps = s->steps,
         .optim = s->optim,
         .rates = s->rates,
+        .schedule = s->schedule,
         .votes = s->votes,
         .seed = SEED,
     };

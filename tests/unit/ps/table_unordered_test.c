@@ -17,7 +17,7 @@ enum { TOTAL = 40 };
 static shape unordered(void)
 {
     shape s = shape_large(1);
-    s.unordered = true;
+    s.schedule = (schedule){.in_order = false, .staleness = -1};
     s.total = TOTAL;
     return s;
 }
@@ -148,7 +148,7 @@ static void test_load(void **state)
                              .steps = s.steps,
                              .optim = s.optim,
                              .rates = s.rates,
-                             .unordered = true,
+                             .schedule = {.in_order = false},
                              .total = TOTAL,
                              .step = 2,
                              .loads = true};

@@ -191,7 +191,8 @@ static void run(uint64_t seed, int64_t staleness)
 {
     world w = {.rng = rng_make(seed, RNG_TEST, (uint64_t)staleness + 1)};
     stage_begin(&w.stage, TOTAL);
-    w.leases = leases_create(&(leases_options){.clock = 3, .staleness = staleness});
+    w.leases = leases_create(
+        &(leases_options){.schedule = {.staleness = staleness}, .batches_per_step = 3});
     batch_set none = BATCH_SET_INIT;
     leases_begin(w.leases, &none);
     for (int i = 0; i < ACTORS; i++) {

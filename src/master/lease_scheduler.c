@@ -1,6 +1,7 @@
 /*
- * The modes ssp and async: batches are leased to lanes. What is applied on every part, as the
- * servers say when an era begins, is never leased again; a batch ends with its report.
+ * The scheduler of jobs whose batches are applied in any order: they are leased to lanes, which follow the
+ * lanes' pace by themselves. What is applied on every part, as the servers say when an era begins, is never
+ * leased again; a batch ends with its report, and one whose report is missing is leased again.
  */
 #include "master/state.h"
 
@@ -10,12 +11,12 @@
 
 #include <stdlib.h>
 
-void master_lease_gather(master *m)
+static void expect(master *m)
 {
     batch_set_fill(&m->applied, m->total);
 }
 
-status master_lease_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
+static status take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
 {
     batch_set its = BATCH_SET_INIT;
     status st = batch_set_unpack(r->applied.data, r->applied.len, &its, err);
@@ -28,27 +29,34 @@ status master_lease_ready(master *m, int32_t s, const Wire__Ready *r, error *err
 }
 
 /* Parts may have different batches, so that fewer than the checkpoint's version are on all of them. */
-int64_t master_lease_start(const master *m, int64_t saved)
+static status find_start(master *m, const char **ret_why, error *err)
 {
+    (void)ret_why, (void)err; /* whatever they hold fits together */
     int64_t on_all = batch_set_count(&m->applied);
-    return on_all < saved ? saved : on_all;
+    if (on_all > m->start)
+        m->start = on_all;
+    return OK;
 }
 
-void master_lease_report(master *m, int64_t batch)
+/* The batch enters the accounts as of the version it made, which a server tells. */
+static status take_report(master *m, const member *from, const wire_head *h, const Wire__Report *r,
+                          error *err)
 {
-    if (leases_report(m->leases, batch, clock_us()))
+    (void)from, (void)r, (void)err;
+    if (leases_report(m->leases, h->step, clock_us()))
         m->progress_us = clock_us();
+    return OK;
 }
 
-void master_lease_begin(master *m)
+static void begin(master *m)
 {
     if (!m->leases)
         m->leases = leases_create(
-            &(leases_options){.clock = m->clock, .staleness = m->mode.staleness});
+            &(leases_options){.schedule = m->schedule, .batches_per_step = m->batches_per_step});
     leases_begin(m->leases, &m->applied);
 }
 
-void master_lease_lanes(master *m, const hedge_lane *lanes, size_t n)
+static void set_lanes(master *m, const hedge_lane *lanes, size_t n)
 {
     if (!m->leases)
         return;
@@ -61,12 +69,12 @@ void master_lease_lanes(master *m, const hedge_lane *lanes, size_t n)
     free(names);
 }
 
-void master_lease_suspect(master *m)
+static void suspect(master *m)
 {
     m->view_due |= m->leases && m->phase >= RUN;
 }
 
-void master_lease_hello(master *m, member *one, bool is_new)
+static void take_hello(master *m, member *one, bool is_new)
 {
     if (!m->leases)
         return;
@@ -97,7 +105,7 @@ static int64_t limit_of(const master *m)
     return m->o->evaluates && edge < m->limit ? edge : m->limit;
 }
 
-void master_send_leases(master *m)
+static void send_leases(master *m)
 {
     lease l;
     if (!m->leases || m->phase != RUN)
@@ -114,7 +122,7 @@ void master_send_leases(master *m)
     }
 }
 
-void master_say_lease_wait(const master *m, double seconds)
+static void say_wait(const master *m, double seconds)
 {
     lease l;
     if (!leases_lowest(m->leases, &l)) {
@@ -129,3 +137,16 @@ void master_say_lease_wait(const master *m, double seconds)
           (long long)l.batch, one ? member_name(one, name) : "?", l.lane.lane,
           (long long)leases_floor(m->leases), seconds);
 }
+
+const scheduler lease_scheduler = {
+    .expect = expect,
+    .ready = take_ready,
+    .find_start = find_start,
+    .begin = begin,
+    .hello = take_hello,
+    .suspect = suspect,
+    .lanes = set_lanes,
+    .assign = send_leases,
+    .report = take_report,
+    .say_wait = say_wait,
+};

@@ -1,0 +1,103 @@
+/*
+ * Lanes that go each its own way, by the batches leased to it: a board and a kv each.
+ */
+#include "worker/state.h"
+
+#include "common/base/log.h"
+
+#include <stdlib.h>
+
+/* A batch is reported again when its lease is said again: nothing is kept. */
+static status report(void *user, const note *n, error *err)
+{
+    return reports_say(&n->measured, worker_say_report, user, err);
+}
+
+static status build(worker *w, const kv_options *servers, error *err)
+{
+    return async_lanes_create(
+        &(async_lanes_options){
+            .flat = w->variants.flat,
+            .kv = *servers,
+            .boards = w->boards,
+            .lanes = w->lanes,
+            .n_lanes = w->o->n_lanes,
+            .done = report,
+            .user = w,
+        },
+        &w->async_lanes, err);
+}
+
+static status begin(worker *w, const Wire__View *m, const steps *s, error *err)
+{
+    (void)m;
+    return async_lanes_begin(w->async_lanes, &w->identity, s, err);
+}
+
+static status take_lease(worker *w, const wire_head *h, error *err)
+{
+    return async_lanes_lease(w->async_lanes, h->node.index, h->step, wire_lease_floor(h), err);
+}
+
+static status serve(worker *w, error *err)
+{
+    return async_lanes_serve(w->async_lanes, err);
+}
+
+static status tick(worker *w, error *err)
+{
+    return async_lanes_tick(w->async_lanes, err);
+}
+
+static net_socket *const *sockets(const worker *w)
+{
+    return async_lanes_sockets(w->async_lanes);
+}
+
+static kv *servers_of(const worker *w)
+{
+    return async_lanes_kv(w->async_lanes);
+}
+
+static int64_t none(const worker *w)
+{
+    (void)w;
+    return -1;
+}
+
+static int64_t progress(const worker *w, bool *ret_busy)
+{
+    *ret_busy = async_lanes_is_computing(w->async_lanes);
+    return async_lanes_reported(w->async_lanes);
+}
+
+static void say_wait(const worker *w, double waited)
+{
+    int64_t batch;
+    int32_t part;
+    if (!async_lanes_is_waiting(w->async_lanes, &batch, &part)) {
+        LOG_I("WAIT", "for=master since=%.1fs: no batch is leased to us, and %s", waited,
+              worker_unless_silent(w, "it is heard"));
+        return;
+    }
+    char *server = worker_describe_server(w, part);
+    const kv *servers = servers_of(w);
+    bool is_up = kv_server_is_up(servers, kv_server_of(servers, part));
+    LOG_W("WAIT", "for=%s batch=%lld first=%d since=%.1fs%s", server, (long long)batch, part, waited,
+          is_up ? ": its weights, or batches before this one, are on their way" : "");
+    free(server);
+}
+
+const driver driver_async = {
+    .build = build,
+    .begin = begin,
+    .lease = take_lease,
+    .serve = serve,
+    .tick = tick,
+    .sockets = sockets,
+    .kv = servers_of,
+    .held = none,
+    .computing = none,
+    .progress = progress,
+    .say_wait = say_wait,
+};

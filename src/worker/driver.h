@@ -1,0 +1,47 @@
+/*
+ * What drives a worker's lanes, by the job's schedule: in order all lanes follow the versions of one set of
+ * weights (drive_sync.c, over sync_driver.h); otherwise each has its own and computes what is leased to it
+ * (drive_async.c, over async_lanes.h).
+ *
+ * Threads: belongs to the worker's thread.
+ */
+#ifndef TEQUIO_WORKER_DRIVER_H
+#define TEQUIO_WORKER_DRIVER_H
+
+#include "kv/kv.h"
+#include "worker/sync_driver.h"
+
+struct worker;
+
+/* What may be NULL is so marked: then there is nothing to do. */
+typedef struct driver {
+    MUST_USE status (*build)(struct worker *w, const kv_options *servers, error *err);
+
+    /* The first view of an era, whose steps are `s`. */
+    MUST_USE status (*begin)(struct worker *w, const Wire__View *m, const steps *s, error *err);
+    /* Every view, the first one too. May be NULL, like the two that follow. */
+    MUST_USE status (*view)(struct worker *w, const sync_driver_share *share, int64_t limit, error *err);
+    MUST_USE status (*limit)(struct worker *w, int64_t limit, error *err);
+    MUST_USE status (*lease)(struct worker *w, const wire_head *h, error *err);
+    /* The master has the reports of all steps before that of `h`. May be NULL. */
+    MUST_USE status (*recorded)(struct worker *w, const wire_head *h, error *err);
+
+    MUST_USE status (*serve)(struct worker *w, error *err);         /* what servers and lanes say */
+    MUST_USE status (*tick)(struct worker *w, error *err);          /* once a second */
+    /* Says what of a step is on the servers where there is news; again: what the master may have missed too.
+     * May be NULL. */
+    MUST_USE status (*say_delivered)(struct worker *w, bool again, error *err);
+
+    net_socket *const *(*sockets)(const struct worker *w);          /* [n_servers * w->n_boards] to poll */
+    kv *(*kv)(const struct worker *w);      /* of the servers: names, who is up; any of several */
+
+    int64_t (*held)(const struct worker *w);        /* the version held completely; -1: none, or nobody asks */
+    int64_t (*computing)(const struct worker *w);   /* the step whose slots are computed; -1: none, or the like */
+    /* A number that changes with every step or batch done. *ret_busy: a lane computes, and does not wait. */
+    int64_t (*progress)(const struct worker *w, bool *ret_busy);
+    void (*say_wait)(const struct worker *w, double waited);        /* for what the lanes wait */
+} driver;
+
+extern const driver driver_sync, driver_async;
+
+#endif

@@ -120,8 +120,7 @@ static void take_owners(deal *d, const model *m, const view_lane *owners, uint32
         deal_give(d, k, &owners[k], view);
     hedges_clear(&d->hedges);
     d->is_dealt = true;
-    d->open.is_clean = false;
-    d->open.times_s.n = 0;
+    open_step_deal(&d->open);
     d->trials.is_on = false;
     d->last.is_judged = false;
     for (size_t i = 0; i < m->n; i++)
@@ -218,7 +217,7 @@ static void mend(deal *d, const model *m, double measured_s, uint32_t view, int6
 /* True: slots are dealt anew. */
 static bool judge(deal *d, const model *m, uint32_t view, int64_t now_us)
 {
-    const recent *times_s = &d->open.times_s;
+    const recent *times_s = &d->open.dealt_s;
     double step_s = recent_median(times_s);
     if (!d->last.is_judged || times_s->n < JUDGED_SOON)
         return false;

@@ -25,13 +25,19 @@ void open_step_begin(open_step *o, int64_t step, bool seen, int64_t now_us)
     memset(o->is_in, 0, (size_t)o->steps.per_step * sizeof *o->is_in);
     o->since_us = now_us;
     o->turn_s = 0;
-    o->is_clean = o->is_seen = seen;
+    o->is_clean = o->is_seen = o->is_as_dealt = seen;
 }
 
 void open_step_pause(open_step *o, int64_t now_us)
 {
     o->since_us = now_us;
-    o->is_clean = o->is_seen = false;
+    o->is_clean = o->is_seen = o->is_as_dealt = false;
+}
+
+void open_step_deal(open_step *o)
+{
+    o->is_clean = o->is_as_dealt = false;
+    o->times_s.n = o->dealt_s.n = 0;
 }
 
 void open_step_take(open_step *o, uint32_t slot, double turn_s)
@@ -53,6 +59,8 @@ void open_step_next(open_step *o, int64_t now_us)
         recent_add(&o->times_s, seconds);
     if (o->is_seen)
         recent_add(&o->all_s, seconds);
+    if (o->is_as_dealt)
+        recent_add(&o->dealt_s, seconds);
     o->n_over++;
     open_step_begin(o, o->step + 1, true, now_us);
 }

@@ -30,6 +30,8 @@ typedef struct open_step {
     recent times_s;  /* of steps that were clean, and not an epoch's smaller last one */
     bool is_seen;    /* it was seen to begin */
     recent all_s;    /* of steps that were not clean too */
+    bool is_as_dealt; /* no slots were dealt since it began */
+    recent dealt_s;  /* of steps as slots are dealt now, also where some were hedged */
     int64_t n_over;  /* steps that are over since the first */
 } open_step;
 
@@ -40,6 +42,9 @@ void open_step_fini(open_step *o);
 void open_step_begin(open_step *o, int64_t step, bool seen, int64_t now_us);
 /* Nobody has anything to compute; when that is over the step begins. */
 void open_step_pause(open_step *o, int64_t now_us);
+
+/* Slots were dealt anew: what was measured is of another deal. */
+void open_step_deal(open_step *o);
 
 /* A slot is on the servers; who brought it took so long, with all it had to do. */
 void open_step_take(open_step *o, uint32_t slot, double turn_s);

@@ -247,6 +247,38 @@ static void who_is_always_late_is_tried_now_and_then(void **state)
     deal_destroy(&s.deal);
 }
 
+/* Worker 0 takes so long of late that it is hedged, and brings its slots just before the others do. */
+static deal_change pass_hedged_step(scene *s)
+{
+    int64_t step = deal_open_step(s->deal);
+    for (uint32_t w = 1; w < WORKERS; w++) {
+        s->now_us += 10 * MS;
+        deliver(s, w, step, 0.02);
+    }
+    s->now_us += LATE_LEAST_US + 1;
+    assert_int_equal(look(s), DEAL_HEDGED);
+    s->now_us += 200 * MS;
+    for (uint32_t k = 0; k < slots_of(s->deal, 0); k++)
+        deal_report(s->deal, &(view_lane){.worker = 0}, 0.35);
+    assert_true(deliver(s, 0, step, 0.7));
+    return look(s);
+}
+
+static void a_deal_is_judged_although_its_steps_are_hedged(void **state)
+{
+    (void)state;
+    static const int64_t slow[WORKERS] = {10, 10, 25};
+    enum { MOST = 15 + 3 }; /* steps that judging takes, and looking at the pace */
+    scene s = begin(true);
+    assert_int_equal(pass_until_changed(&s, slow, no_wire), DEAL_REBALANCED);
+    assert_true(slots_of(s.deal, 0) >= 2);
+    int n = 0;
+    while (pass_hedged_step(&s) != DEAL_REBALANCED)
+        assert_true(++n < MOST);
+    assert_true(slots_of(s.deal, 0) < 2);
+    deal_destroy(&s.deal);
+}
+
 static void a_new_life_begins_like_others(void **state)
 {
     (void)state;
@@ -347,6 +379,7 @@ int main(void)
         cmocka_unit_test(small_gains_are_not_worth_it),
         cmocka_unit_test(late_lanes_are_hedged_and_forgiven),
         cmocka_unit_test(who_is_always_late_is_tried_now_and_then),
+        cmocka_unit_test(a_deal_is_judged_although_its_steps_are_hedged),
         cmocka_unit_test(a_new_life_begins_like_others),
         cmocka_unit_test(a_lane_without_slots_is_tried),
         cmocka_unit_test(an_era_forgets_no_lane),

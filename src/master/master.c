@@ -46,6 +46,20 @@ static status sync_accounts(master *m, error *err)
     return master_disk(m, st, &why, err);
 }
 
+/* A server that is silent is replaced by its standby: that is to be seen soon after its time. */
+static status beat(master *m, int64_t now_us, error *err)
+{
+    if (now_us - m->beat_us < BEAT_MS * 1000)
+        return OK;
+    m->beat_us = now_us;
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        m->servers[i].unanswered++;
+        if (m->servers[i].welcomed)
+            master_send(m->servers[i].socket, NULL, master_head(m, WIRE_HEARTBEAT, 0), NULL);
+    }
+    return master_watch_servers(m, now_us, err);
+}
+
 static status tick(master *m, error *err)
 {
     int64_t now = clock_us();
@@ -63,17 +77,14 @@ static status tick(master *m, error *err)
     TRY(master_watch_disk(m, now, err));
     if (master_disk_is_well(m))
         master_warn_of_waits(m, now);
+    TRY(beat(m, now, err));
     if (now - m->tick_us < SECOND_US)
         return OK;
     m->tick_us = now;
     drop_silent(m, now);
-    for (int32_t i = 0; i < m->o->n_servers; i++) {
-        m->servers[i].unanswered++;
-        if (m->servers[i].welcomed)
-            master_send(m->servers[i].socket, NULL, master_head(m, WIRE_HEARTBEAT, 0), NULL);
-        else
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        if (!m->servers[i].welcomed)
             master_say_hello(m, &m->servers[i]);
-    }
     master_say_again(m);
     if (m->phase == RUN) {
         if (m->scheduler->settle)
@@ -82,7 +93,6 @@ static status tick(master *m, error *err)
             TRY(sync_accounts(m, err));
     }
     TRY(master_scrub(m, now, err));
-    TRY(master_watch_servers(m, now, err));
     master_tell_hung(m, now);
     TRY(master_try_setup(m, err));
     return master_check_lost(m, now, err);

@@ -136,8 +136,9 @@ status master_give_up(master *m, const char *why, error *err)
 
 double master_silence_s(const server *s, int64_t now_us)
 {
-    double silent = (double)(now_us - s->heard_us) / SECOND_US, asked = s->unanswered - 1;
-    return silent < asked ? silent : asked;
+    double silent_s = (double)(now_us - s->heard_us) / SECOND_US;
+    double asked_s = (s->unanswered - 1) * BEAT_MS * 1e-3;
+    return silent_s < asked_s ? silent_s : asked_s;
 }
 
 bool master_hears_servers(const master *m)

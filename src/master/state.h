@@ -131,7 +131,7 @@ typedef struct master {
 
     int64_t epoch_saved, epoch_recorded; /* newest epoch's end whose cut is over; in the results */
     int64_t open_step, open_us;     /* the oldest step whose reports are not all here; since then */
-    int64_t begun_us, tick_us, watch_us, progress_us, drain_us, preempt_us;
+    int64_t begun_us, tick_us, beat_us, watch_us, progress_us, drain_us, preempt_us;
     phase spoken_of;                /* the one in which `waiting` was spoken of */
     wait_warning waiting;
     evaluator_life evaluator;
@@ -147,7 +147,7 @@ typedef struct master {
 
 enum { ERA_STARTS = 0xffff, ERA_TURNS = 0xffff };   /* halves of the 32 bits of an era */
 
-enum { TICK_MS = 100, SECOND_US = 1000000, SHUTDOWN_US = 3 * SECOND_US,
+enum { TICK_MS = 100, BEAT_MS = 2 * TICK_MS, SECOND_US = 1000000, SHUTDOWN_US = 3 * SECOND_US,
        DIFFERS_US = 3 * SECOND_US };
 
 /* send.c */
@@ -204,11 +204,11 @@ MUST_USE status master_turn(master *m, int32_t s, const char *why, error *err);
 void master_forget_parts(master *m);
 /* The same, and all go back, as two losses at once may have it. */
 MUST_USE status master_give_up(master *m, const char *why, error *err);
-/* Once a second: a lost server that has a standby is not waited for, one that is abreast again acts
- * again. */
+/* After each heartbeat: a lost server that has a standby is not waited for, one that is abreast again
+ * acts again. */
 MUST_USE status master_watch_servers(master *m, int64_t now_us, error *err);
-/* As our heartbeats have it, too, one a second, the last of which had no time to be answered: after a
- * freeze of our own nobody has been silent. */
+/* As our heartbeats have it, too, the last of which had no time to be answered: after a freeze of our own
+ * nobody has been silent. */
 double master_silence_s(const server *s, int64_t now_us);
 /* False while they may load a checkpoint, which keeps a server longer than any message does. */
 bool master_hears_servers(const master *m);

@@ -10,6 +10,9 @@
  *
  * What arrives is handed to the callbacks from kv_serve, on the caller's thread.
  *
+ * Errors: a peer that is gone or does not read is none, for a lost connection is dialled anew. Which codes
+ * a function returns stands above it; "as kv_create" are those of a dial.
+ *
  * Threads: a kv belongs to one thread. What is pushed may be dropped on any, once the server has
  * acknowledged it and the transport is done with the memory.
  */
@@ -61,38 +64,41 @@ typedef struct kv_options {
     kv_hooks hooks;
 } kv_options;
 
+/* E_CONFIG: an endpoint is none. E_FAIL: no socket is to be had, as where too many files are open. */
 MUST_USE status kv_create(const kv_options *options, kv **ret, error *err);
 void kv_destroy(kv **k);
 
 /* Who we are and how parts lie; drops every push and pull under way (a new era). `flat` is kept.
  * acting[n_servers]: the server that acts for each shard of the deal; NULL: each for its own.
- * Servers are ready by then: those that were not at our first hello are asked again at once. */
+ * Servers are ready by then: those that were not at our first hello are asked again at once. E_NOMEM; a
+ * server that acts for nothing is dialled anew: as kv_create. */
 MUST_USE status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, const flat *f,
                          const uint32_t *acting, error *err);
 
-/* Queue a push of `node` of `part` for `step` (which has `slots` slots). Its sum moves in. */
+/* Queue a push of `node` of `part` for `step` (which has `slots` slots). Its sum moves in, also on failure.
+ * It, and what waits in front of it, is sent if the credit allows: E_NOMEM, or as hooks.measured. */
 MUST_USE status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node,
                         span *sum, error *err);
 
-/* What slot `slot` of a push measured: REPORT to the server that it goes to. `beside` is a kv_beside. */
+/* What slot `slot` of a push measured: REPORT to the server that it goes to. `beside` is a kv_beside. E_NOMEM. */
 MUST_USE status kv_say_beside(void *beside, int64_t step, uint32_t slot, const ProtobufCMessage *report,
                               error *err);
 
-/* Ask for exactly `version` of `part`; the answer is hooks.part or hooks.gone. */
+/* Ask for exactly `version` of `part`; the answer is hooks.part or hooks.gone. E_NOMEM. */
 MUST_USE status kv_pull(kv *k, int32_t part, int64_t version, error *err);
 
 /* Ask for the newest of `part`, once all batches below `floor` are in it; the answer is hooks.part
- * with `batch`, the one to be computed with it, for a version. Replaces what was asked before. */
+ * with `batch`, the one to be computed with it, for a version. Replaces what was asked before. E_NOMEM. */
 MUST_USE status kv_pull_newest(kv *k, int32_t part, int64_t batch, int64_t floor, error *err);
 
-/* Handles what arrived and sends what may go. Never blocks. */
+/* Handles what arrived and sends what may go. Never blocks. E_NOMEM; as kv_create; as hooks.measured. */
 MUST_USE status kv_serve(kv *k, error *err);
 
-/* HELLO to all once more: their answers (hooks.welcome) tell what they know of the master. */
+/* HELLO to all once more: their answers (hooks.welcome) tell what they know of the master. E_NOMEM. */
 MUST_USE status kv_greet(kv *k, error *err);
 
 /* Keep connections alive, and say again what was not answered: hellos each time, pushes and pulls
- * at growing intervals. Call about once a second. */
+ * at growing intervals. Call about once a second. E_NOMEM; as hooks.measured. */
 MUST_USE status kv_tick(kv *k, error *err);
 
 /* The sockets to poll, [n_servers]. */

@@ -31,7 +31,7 @@ static void rate_count(rate *r, size_t bytes, int64_t now_us)
     r->busy_us = 0;
 }
 
-static bool has_credit(const kv *k, const link *to, size_t bytes)
+static bool has_credit(const kv *k, const server_link *to, size_t bytes)
 {
     size_t most = k->credit_bytes;
     double in_time = to->rate.bytes_per_s * credit_s;
@@ -60,7 +60,7 @@ static status say_measured(kv *k, const push *p, error *err)
 static status push_send(kv *k, push *p, error *err)
 {
     TRY(say_measured(k, p, err));
-    link *to = &k->servers[p->server];
+    server_link *to = &k->servers[p->server];
     int64_t now = clock_us();
     if (!to->in_flight)
         to->rate.seen_us = now;
@@ -81,7 +81,7 @@ static status push_again(kv *k, push *p, error *err)
 
 status pushes_flow(kv *k, int32_t server, error *err)
 {
-    link *to = &k->servers[server];
+    server_link *to = &k->servers[server];
     for (;;) {
         push *next = NULL;
         for (size_t i = 0; i < k->n_pushes; i++) {

@@ -33,13 +33,13 @@ typedef struct rate {
     int64_t busy_us, seen_us;   /* ...which has taken so long, until then */
 } rate;
 
-typedef struct link {
+typedef struct server_link {
     char *endpoint;
     bool welcomed;
     const char *refused;        /* why it could not be connected to; NULL: nothing is wrong */
     size_t in_flight;           /* bytes sent, not acknowledged */
     rate rate;                  /* at which they are acknowledged */
-} link;
+} server_link;
 
 struct kv {
     net *net;
@@ -48,7 +48,7 @@ struct kv {
     net_memory memory;
     size_t credit_bytes;
     int32_t n_servers, first_server;
-    link *servers;
+    server_link *servers;
     net_socket **sockets;
 
     const flat *flat;

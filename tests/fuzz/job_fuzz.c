@@ -1,6 +1,6 @@
 /* Job files from a stranger: whatever the text, a job that holds together or a refusal with a
  * message. */
-#include "job/spec/job_file.h"
+#include "support/job_text.h"
 
 #include <stdint.h>
 
@@ -19,12 +19,9 @@ static void check_job(const job *j)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     arena *memory = arena_create();
-    doc_node *top = NULL;
     job j;
     error err = ERROR_INIT;
-    status st = document_read((const char *)data, size, "job.yaml", memory, &top, &err);
-    if (st == OK)
-        st = job_read(top, memory, &j, &err);
+    status st = job_of_text((const char *)data, size, memory, &j, &err);
     if (st == OK)
         check_job(&j);
     else

@@ -25,7 +25,8 @@ static void show_progress(void *user, const master_progress *m)
                   clock_us());
 }
 
-int32_t process_count_workers(const process *p)
+/* Of the whole job, a chief that trains among them; 0: not known. */
+static int32_t process_count_workers(const process *p)
 {
     int32_t n = p->c->jobs[ROLE_WORKER].sparse ? 0 : p->c->jobs[ROLE_WORKER].n;
     if (p->is_alone)

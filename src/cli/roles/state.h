@@ -64,9 +64,6 @@ struct process {
     error failure;
 };
 
-/* Of the whole job, a chief that trains among them; 0: not known. */
-int32_t process_count_workers(const process *p);
-
 /* A role each, until it ends. */
 MUST_USE status process_run_dismissal(process *p, error *err);    /* a job that was done before */
 MUST_USE status process_run_master(process *p, error *err);

@@ -66,11 +66,6 @@ backend_choice devices_one(int threads)
 
 /* --- dealing --- */
 
-int devices_count(const devices *d)
-{
-    return d->gpus.n ? d->gpus.n : (int)config_count(d->config, KEY);
-}
-
 static status read_entry(const config *c, size_t i, backend_choice *ret, error *err)
 {
     char path[64];

@@ -24,9 +24,6 @@ typedef struct devices {
 /* With `check`, E_CONFIG if a GPU of the list is not there. */
 MUST_USE status devices_find(const config *c, bool check, devices *ret, error *err);
 
-/* So many devices lanes are dealt over; 0: nothing is said of them, they are the CPU. */
-int devices_count(const devices *d);
-
 /* E_CONFIG if that device cannot train in the configured trainer.precision at all. */
 MUST_USE status devices_train(const config *c, const backend_choice *on, error *err);
 

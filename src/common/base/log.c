@@ -15,7 +15,6 @@ static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *file; /* under lock */
-static atomic_bool to_stderr = true;
 static atomic_int max_level = -1; /* -1: ask the environment first */
 static _Thread_local const char *task_name = "tequio";
 
@@ -31,11 +30,6 @@ static int level_from_environment(void)
 void log_set_level(log_level level)
 {
     atomic_store(&max_level, (int)level);
-}
-
-void log_set_stderr(bool on)
-{
-    atomic_store(&to_stderr, on);
 }
 
 status log_open_file(const char *path, error *err)
@@ -106,8 +100,7 @@ void log_line(log_level level, const char *id, const char *format, ...)
             line[i] = ' ';
     line[used++] = '\n';
 
-    if (atomic_load(&to_stderr))
-        console_line(line, used);
+    console_line(line, used);
     pthread_mutex_lock(&lock);
     if (file)
         fwrite(line, 1, used, file);

@@ -19,7 +19,6 @@ typedef enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG } log_level;
 
 /* `level` also comes from TEQUIO_LOG_LEVEL (error, warn, info, debug); the default is info. */
 void log_set_level(log_level level);
-void log_set_stderr(bool on); /* true at start */
 MUST_USE status log_open_file(const char *path, error *err);
 void log_close_file(void);
 

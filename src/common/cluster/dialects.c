@@ -11,7 +11,7 @@
     .job = {"chief", "master", "worker", "ps", "evaluator"},                                       \
     .roles = {ROLE_MASTER, ROLE_MASTER, ROLE_WORKER, ROLE_PS, ROLE_EVALUATOR}
 
-const spec_dialect spec_tf_config = {
+static const spec_dialect spec_tf_config = {
     .origin = CLUSTER_TF_CONFIG,
     .variable = "TF_CONFIG",
     .primary = "chief",
@@ -51,7 +51,7 @@ const spec_dialect spec_sagemaker = {
     .roles = {ROLE_WORKER},
 };
 
-const spec_dialect spec_ranks = {
+static const spec_dialect spec_ranks = {
     .origin = CLUSTER_RANKS,
     .variable = "WORLD_SIZE",
     .primary = "chief",

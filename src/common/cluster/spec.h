@@ -22,7 +22,7 @@ typedef struct spec_dialect {
     bool null_is_later; /* null in a list is a task whose address is not known yet */
 } spec_dialect;
 
-extern const spec_dialect spec_tf_config, spec_slurm, spec_sagemaker, spec_ranks;
+extern const spec_dialect spec_slurm, spec_sagemaker;
 
 MUST_USE status spec_cluster(const spec_dialect *d, const json_t *spec, cluster **ret, error *err);
 

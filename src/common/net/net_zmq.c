@@ -14,6 +14,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/base/descriptors.h"
 
 #include <errno.h>
@@ -164,6 +165,8 @@ void net_close(net_socket **s, int linger_ms)
         return;
     if (linger_ms)
         net_send_delayed(*s, INT64_MAX);
+    if (net_dropped(*s))
+        LOG_D("DROPPED", "messages=%llu endpoint=%s", (unsigned long long)net_dropped(*s), (*s)->endpoint);
     delay_queue_fini(&(*s)->delayed);
     shared_end(&(*s)->shared);
     zmq_socket_monitor((*s)->socket, NULL, 0);

@@ -46,16 +46,6 @@ void appender_close(appender *a)
     *a = (appender)APPENDER_INIT;
 }
 
-status appender_cut(appender *a, size_t bytes, error *err)
-{
-    if (a->written <= (off_t)bytes)
-        return OK;
-    if (ftruncate(a->fd, (off_t)bytes) != 0)
-        return fs_fail(err, "cut", a->path);
-    a->written = (off_t)bytes;
-    return OK;
-}
-
 void appender_add(appender *a, const void *data, size_t bytes)
 {
     buf_add(&a->waiting, data, bytes);

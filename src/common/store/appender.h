@@ -31,9 +31,6 @@ typedef struct appender {
 MUST_USE status appender_open(appender *a, const char *path, bool fresh, error *err);
 void appender_close(appender *a); /* what waits is lost; also of APPENDER_INIT */
 
-/* Only the first bytes stay, as after half a record of somebody who was killed. */
-MUST_USE status appender_cut(appender *a, size_t bytes, error *err);
-
 void appender_add(appender *a, const void *data, size_t bytes); /* it waits for a flush */
 /* One record, and what waits, goes out, unless the last try failed. */
 void appender_put(appender *a, const void *data, size_t bytes);

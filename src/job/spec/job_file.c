@@ -132,13 +132,3 @@ status job_file_read_form(doc_node *form, job *j, error *err)
     j->calls_chief = calls_chief(j, input);
     return OK;
 }
-
-status job_read(doc_node *top, arena *memory, job *ret, error *err)
-{
-    job j = {.id = NULL};
-    doc_node *form = NULL;
-    TRY(job_file_form(top, memory, &j, &form, err));
-    TRY(job_file_read_form(form, &j, err));
-    *ret = j;
-    return OK;
-}

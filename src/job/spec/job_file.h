@@ -9,11 +9,9 @@
 
 #include "job/spec/job.h"
 
-/* E_CONFIG with the place. */
-MUST_USE status job_read(doc_node *top, arena *memory, job *ret, error *err);
-
-/* The same in two steps, for who changes the job in between: `top` as a Job of AI Platform's, whose
- * keys have their names in camel case, and what that asks for. `j` is empty before the first. */
+/* In two steps, for the caller changes the job in between: `top` as a Job of AI Platform's, whose keys
+ * have their names in camel case, and what that asks for. `j` is empty before the first. E_CONFIG with the
+ * place. */
 MUST_USE status job_file_form(doc_node *top, arena *memory, job *j, doc_node **ret, error *err);
 MUST_USE status job_file_read_form(doc_node *form, job *j, error *err);
 

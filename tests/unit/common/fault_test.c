@@ -308,6 +308,5 @@ int main(void)
         cmocka_unit_test(test_stops),
         cmocka_unit_test(test_nothing_planned_costs_nothing),
     };
-    log_set_stderr(false);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,9 +19,7 @@ static void log_to(const char *path, void (*write)(void), buf *ret)
 {
     unlink(path);
     assert_int_equal(log_open_file(path, NULL), OK);
-    log_set_stderr(false);
     write();
-    log_set_stderr(true);
     log_close_file();
     buf text = BUF_INIT;
     assert_int_equal(fs_read(path, 1 << 22, &text, NULL), OK);

@@ -8,7 +8,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
-#include "job/spec/job_file.h"
+#include "support/job_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,11 +19,8 @@ static void outcome(const char *text, size_t bytes, buf *ret)
 {
     arena *memory = arena_create();
     error err = ERROR_INIT;
-    doc_node *top = NULL;
     job j = {.id = NULL};
-    status st = document_read(text, bytes, "job.yaml", memory, &top, &err);
-    if (st == OK)
-        st = job_read(top, memory, &j, &err);
+    status st = job_of_text(text, bytes, memory, &j, &err);
     if (st == OK)
         buf_addf(ret, "tasks=%" PRId64 " gpus=%" PRId64, job_tasks(&j), job_gpus(&j));
     else
@@ -84,10 +81,7 @@ static const char ten_machines[] = "trainingInput: {scaleTier: CUSTOM, masterTyp
 
 static status scaled(const char *shape, job *ret, arena *memory, error *err)
 {
-    doc_node *top = NULL;
-    assert_int_equal(
-        document_read(ten_machines, strlen(ten_machines), "job.yaml", memory, &top, NULL), OK);
-    assert_int_equal(job_read(top, memory, ret, NULL), OK);
+    assert_int_equal(job_of_text(ten_machines, strlen(ten_machines), memory, ret, NULL), OK);
     return job_scale_down(ret, shape, err);
 }
 

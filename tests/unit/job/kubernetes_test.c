@@ -10,8 +10,8 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "job/kubernetes/manifest.h"
-#include "job/spec/job_file.h"
 #include "job/yaml.h"
+#include "support/job_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,10 +30,9 @@ static scene *scene_of(const char *text)
     arena *memory = arena_create();
     scene *s = arena_alloc(memory, sizeof *s);
     s->memory = memory;
-    doc_node *top = NULL;
     error err = ERROR_INIT;
-    if (document_read(text, strlen(text), "job.yaml", memory, &top, &err) != OK ||
-        job_read(top, memory, &s->job, &err) != OK || kubernetes_name(&s->job, s->name, &err) != OK)
+    if (job_of_text(text, strlen(text), memory, &s->job, &err) != OK ||
+        kubernetes_name(&s->job, s->name, &err) != OK)
         fail_msg("%s", err.text);
     s->o = (kubernetes_options){
         .job = &s->job,

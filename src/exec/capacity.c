@@ -18,8 +18,8 @@ static need need_of(const exec *e, const exec_options *o)
 {
     const exec_memory *m = &e->memory;
     size_t must = m->param + m->grad + o->beside, may = m->sums + m->received;
-    return (need){.fixed = o->resident ? must + may : must,
-                  .more = o->resident ? 0 : may,
+    return (need){.fixed = e->weights->ops->keeps_gradients ? must + may : must,
+                  .more = e->weights->ops->keeps_gradients ? 0 : may,
                   .batch = 2 * m->io + m->temp + m->workspace};
 }
 
@@ -66,7 +66,7 @@ status capacity_check(const exec *e, const exec_options *o, error *err)
                 "%s number %d (%s) lacks memory: %llu MiB are needed, %llu of %llu are free; weights, "
                 "%sgradients and their sums%s take %llu, and %llu are for %s",
                 e->ops->name, o->device.device, d.name, mib(n.fixed + n.more + n.batch), mib(d.free),
-                mib(d.memory), o->resident ? "the optimizer's state, " : "",
+                mib(d.memory), e->weights->ops->keeps_gradients ? "the optimizer's state, " : "",
                 e->memory.received ? " with what other devices send" : "", mib(n.fixed + n.more),
                 mib(n.batch), advice);
 }

@@ -17,16 +17,12 @@ static status create_events(exec *e, error *err)
     queued *q = e->queued;
     size_t n = e->flat ? (size_t)e->flat->n_live_parts : 0;
     q->landed = xcalloc(n + 1, sizeof *q->landed);
-    if (e->is_uploaded)
-        q->uploaded = xcalloc((size_t)e->flat->n_parts, sizeof *q->uploaded);
     q->tells = xcalloc(n + 1, sizeof *q->tells);
     backend_event **all[] = {&q->arrived, &q->sent, &q->taken, &q->made, &q->end};
     for (size_t i = 0; i < COUNT_OF(all); i++)
         TRY(queue_of(e)->event_create(e->device, all[i], err));
     for (size_t i = 0; i < n; i++)
         TRY(queue_of(e)->event_create(e->device, &q->landed[i], err));
-    for (size_t i = 0; e->is_uploaded && i < (size_t)e->flat->n_parts; i++)
-        TRY(queue_of(e)->event_create(e->device, &q->uploaded[i], err));
     return OK;
 }
 
@@ -36,26 +32,12 @@ void queued_forget(exec *e)
         e->queued->editions[p] = -1;
 }
 
-/* Without pinning copies up take a detour, and are right all the same: somebody else may have
- * pinned the memory already, or the system may not let us. */
-static void pin(exec *e, const float *flat_values)
+bool queued_has(exec *e, int32_t part, int64_t edition)
 {
-    queued *q = e->queued;
-    void *memory = (void *)(uintptr_t)flat_values;
-    if (q->pinned == memory)
-        return;
-    if (q->pinned)
-        queue_of(e)->unpin(e->device, q->pinned);
-    q->pinned = NULL;
-    if (memory && e->memory.param &&
-        queue_of(e)->pin(e->device, memory, e->memory.param, NULL) == OK)
-        q->pinned = memory;
-}
-
-void queued_bind(exec *e, const float *flat_values)
-{
-    pin(e, flat_values);
-    queued_forget(e);
+    bool has = edition >= 0 && e->queued->editions[part] == edition;
+    if (!has)
+        e->queued->editions[part] = -1;
+    return has;
 }
 
 size_t queued_n_faults(const exec *e)
@@ -71,16 +53,6 @@ static status take_sums(exec *e, uint8_t level, error *err)
     return OK;
 }
 
-static status take_params(exec *e, error *err)
-{
-    if (!e->resident)
-        return e->ops->alloc(e->device, SPACE_DEVICE, e->memory.param, "parameters", &e->queued->params,
-                             err);
-    TRY(resident_open(e->resident, e->flat, err));
-    e->queued->params = resident_store(e->resident)->weights;
-    return OK;
-}
-
 status queued_create(exec *e, const exec_options *o, error *err)
 {
     const exec_memory *m = &e->memory;
@@ -88,11 +60,11 @@ status queued_create(exec *e, const exec_options *o, error *err)
     queued *q = e->queued = xcalloc(1, sizeof *q);
     q->editions = xcalloc(e->flat ? (size_t)e->flat->n_parts + 1 : 1, sizeof *q->editions);
     queued_forget(e);
-    TRY(take_params(e, err));
+    TRY(e->weights->ops->open(e->weights, e, &q->params, err));
     TRY(e->ops->alloc(e->device, SPACE_DEVICE, m->io, "the next inputs", &q->next_inputs, err));
     TRY(e->ops->alloc(e->device, SPACE_HOST, m->io, "inputs on the host", &q->inputs, err));
     TRY(e->ops->alloc(e->device, SPACE_HOST, m->io, "outputs on the host", &q->kept, err));
-    if (o->resident)
+    if (e->weights->ops->keeps_gradients)
         TRY(take_sums(e, o->sum_level, err));
     else
         TRY(e->ops->alloc(e->device, SPACE_HOST, m->grad, "gradients on the host", &q->grad, err));
@@ -107,23 +79,18 @@ void queued_destroy(exec *e)
         return;
     for (size_t i = 0; q->landed && e->flat && i < (size_t)e->flat->n_live_parts; i++)
         queue_of(e)->event_destroy(e->device, &q->landed[i]);
-    for (size_t i = 0; q->uploaded && i < (size_t)e->flat->n_parts; i++)
-        queue_of(e)->event_destroy(e->device, &q->uploaded[i]);
     backend_event **others[] = {&q->arrived, &q->sent, &q->taken, &q->made, &q->end};
     for (size_t i = 0; i < COUNT_OF(others); i++)
         queue_of(e)->event_destroy(e->device, others[i]);
-    pin(e, NULL);
+    e->weights->ops->close(e->weights, e);
     sums_destroy(e);
     exchange_destroy(e);
-    if (!e->resident)
-        e->ops->release(e->device, SPACE_DEVICE, q->params);
     e->ops->release(e->device, SPACE_DEVICE, q->next_inputs);
     e->ops->release(e->device, SPACE_HOST, q->inputs);
     e->ops->release(e->device, SPACE_HOST, q->kept);
     e->ops->release(e->device, SPACE_HOST, q->grad);
     e->ops->release(e->device, SPACE_HOST, q->faults);
     free(q->landed);
-    free(q->uploaded);
     free(q->tells);
     free(q->editions);
     free(q);

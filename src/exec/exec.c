@@ -91,12 +91,12 @@ static status fill(exec *e, const exec_options *options, error *err)
 static exec *create(const exec_options *options)
 {
     BUG_ON(!options->backend || options->n_graphs == 0);
-    BUG_ON((options->resident || options->uploaded) && !options->backend->queue);
+    BUG_ON(options->weights && !options->weights->values && !options->backend->queue);
     exec *e = xcalloc(1, sizeof *e);
     e->ops = options->backend;
     e->flat = options->flat;
-    e->resident = options->resident;
-    e->is_uploaded = options->uploaded;
+    e->bound.ops = &weights_on_host;
+    e->weights = options->weights ? options->weights : &e->bound;
     e->variants = xcalloc(options->n_graphs, sizeof *e->variants);
     return e;
 }
@@ -144,14 +144,12 @@ void exec_destroy(exec **e)
 
 void exec_bind_params(exec *e, const float *flat_values)
 {
-    BUG_ON(e->resident || e->is_uploaded);
-    e->params = flat_values;
-    if (e->queued) {
-        queued_bind(e, flat_values);
-        return;
-    }
-    for (size_t i = 0; i < e->n_variants; i++)
-        variant_bind(&e->variants[i], flat_values);
+    weights_bind(e, flat_values);
+}
+
+weight_store *exec_weights(const exec *e)
+{
+    return e->weights;
 }
 
 status exec_read_params(exec *e, float *ret, error *err)
@@ -222,7 +220,7 @@ status exec_run(exec *e, size_t variant_index, const exec_hooks *hooks, error *e
 {
     BUG_ON(variant_index >= e->n_variants);
     const variant *v = &e->variants[variant_index];
-    BUG_ON(v->n_in_flat > 0 && !e->params && !e->resident && !e->is_uploaded);
+    BUG_ON(v->n_in_flat > 0 && !e->params && e->weights->ops == &weights_on_host);
     return e->queued ? exec_run_queued(e, v, hooks, err) : exec_run_direct(e, v, hooks, err);
 }
 

@@ -4,7 +4,7 @@
  * An exec holds one or more variants of the same model (the full batch, the epoch's smaller last
  * batch), prepared before step 0. They share the slabs: grad, io, temp and workspace are the
  * largest any variant needs. Parameters lie in memory the caller binds (shared by the lanes of a
- * worker), or where the device has them (upload.h). After exec_create nothing is allocated.
+ * worker), or where they live on the device (weights.h). After exec_create nothing is allocated.
  *
  * Threads: an exec belongs to one thread, the one that created it. Hooks run on that thread.
  */
@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 
 typedef struct exec exec;
+typedef struct weight_store weight_store;
 
 typedef struct exec_options {
     const backend_ops *backend;
@@ -33,11 +34,9 @@ typedef struct exec_options {
     uint8_t sum_level;          /* that exec_keep_sums will be asked for: its room counts as needed, but
                                  * a device that has less gets along with that */
     const peers *peers;         /* that exec_join will be told of, likewise; or NULL */
-    bool uploaded;              /* weights come part by part (upload.h), and none are bound. Only for one that
-                                 * computes apart */
-    struct resident *resident;  /* opened for it, kept: weights come and gradients are given there (resident.h),
-                                 * and room for sums is taken at once. Only for one that computes apart, and
-                                 * has no peers. NULL: not so */
+    weight_store *weights;      /* where these live (weights.h), kept; NULL: bound. One on devices only for an
+                                 * exec that computes apart; one that keeps gradients there for one without
+                                 * peers, and then room for sums is taken at once */
     size_t beside;              /* bytes of a device that others will take */
 } exec_options;
 
@@ -59,15 +58,15 @@ typedef struct exec_slot {
 typedef struct exec_hooks {
     /* Before the first node that reads a weight of `part`: returns when it may be read. *ret_edition
      * is another number whenever its weights may be others: a device keeps its copy of a part as long
-     * as the number stays. Of a resident one the server has given it on by then, and takes it anew once it is
-     * `ready`; of another whose weights are uploaded exec_upload_part has returned; there they stay until the
-     * part is `ready`. NULL: every part may be read at once, and is new at every run. */
+     * as the number stays. Where weights live on the device they are there by then, or on their way; there
+     * they stay until the part is `ready`. NULL: every part may be read at once, and is new at every run. */
     status (*need)(void *user, int32_t part, int64_t *ret_edition, error *err);
-    /* After the last node that makes a gradient or reads a weight of the live part; at the end for
-     * a live part no node touches. Once per part and run. `grad` is the part's first element, NULL
-     * if no variant makes gradients, while the device keeps them, or if they go into a group. A resident
-     * one hands it over before it is made: who takes it follows on the device, once what was kept before the
-     * first part is on the host, and the data are found sound. NULL: nobody asks. */
+    /* After the last node that makes a gradient or reads a weight of the live part; at the end for a live
+     * part no node touches. Once per part and run. `grad` is the part's first element, NULL if no variant
+     * makes gradients, while the device keeps them, or if they go into a group. Where gradients stay on
+     * the device it is handed over before it is made, and the next holder follows on the device; but once
+     * what was kept before the first part is on the host, and the data are found sound. NULL: nobody
+     * asks. */
     status (*ready)(void *user, int32_t part, const float *grad, error *err);
     /* Of a group: the gradients of a part, whole over `node`; after `ready` of it. Either the first
      * member hands over what all have added up, or every member its own. */
@@ -90,8 +89,11 @@ MUST_USE status exec_create(const exec_options *options, exec **ret, error *err)
 void exec_destroy(exec **e);
 
 /* The flat vector to read weights from; must stay valid until another is bound, or exec_destroy.
- * Cheap if it is the same: may be called before every run. Not where weights are uploaded, or resident. */
+ * Cheap if it is the same: may be called before every run. Not where weights live on devices. */
 void exec_bind_params(exec *e, const float *flat_values);
+
+/* Where they live. */
+weight_store *exec_weights(const exec *e);
 
 /* The flat vector, wherever it lies, to the caller's memory; between runs, or in a hook. */
 MUST_USE status exec_read_params(exec *e, float *ret, error *err);
@@ -124,12 +126,12 @@ MUST_USE status exec_refill(exec *e, error *err);
 MUST_USE status exec_upload_inputs(exec *e, size_t variant, error *err);
 
 /* The gradient slab: the live range of the flat vector, the gaps between tensors zero. It and what
- * `ready` is given are the device's memory if the exec is resident. */
+ * `ready` is given are the device's memory where gradients stay there. */
 float *exec_grad(exec *e);
 
 /* Parameters must be bound. E_LOST with the text "cancelled" when *cancel became true; a kernel's
- * error begins with its node's name. After a failure the exec may run again. Of a resident one the device
- * may be at work still when it returns, and the next run goes behind. */
+ * error begins with its node's name. After a failure the exec may run again. Where gradients stay on
+ * the device it may be at work still when it returns, and the next run goes behind. */
 MUST_USE status exec_run(exec *e, size_t variant, const exec_hooks *hooks, error *err);
 
 exec_memory exec_memory_use(const exec *e);

@@ -3,7 +3,7 @@
 
 float *exec_grad(exec *e)
 {
-    return e->queued && !e->resident ? e->queued->grad : e->slabs[SLAB_GRAD];
+    return e->queued && !e->weights->ops->keeps_gradients ? e->queued->grad : e->slabs[SLAB_GRAD];
 }
 
 bool hooks_cancelled(const exec_hooks *hooks)

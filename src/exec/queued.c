@@ -6,18 +6,18 @@
  *     COMPUTE  kernels
  *     DOWN     kept values; gradients, part by part, once they are made   (follows compute)
  *
- * and hands a part to `ready` when its gradient has landed, in the order of the parts' events. So
- * copies go on beside kernels, and kept values are on the host before the first part that is ready
- * after them, as is the word about data that no kernel could work with: no part is handed over that
- * comes of such data. A part's weights go up only when `need` names another edition than the device
- * has. Where weights are uploaded (upload.c) they are in UP by then, and compute only follows them. A run ends
- * when nothing of it is left in the queues, which is why the next one may write wherever it likes; only the
- * inputs of that one, and weights, may be on their way.
+ * and hands a part to `ready` when its gradient has landed, in the order of the parts' events. So copies
+ * go on beside kernels, and kept values are on the host before the first part that is ready after them,
+ * as is the word about data that no kernel could work with: no part is handed over that comes of such
+ * data. A part's weights go up only when `need` names another edition than the device has. Where weights
+ * are uploaded (weights.h) they are in UP by then, and compute only follows them. A run ends when nothing
+ * of it is left in the queues, which is why the next one may write wherever it likes; only the inputs of
+ * that one, and weights, may be on their way.
  *
- * Of a resident exec neither weights nor gradients cross. A part is handed over when the device has been given
- * what makes it, and the host looks only at what it must know before (`tells`): the kept values, the word
- * about bad data, once a run. So it is ahead of the device by up to a step. What backward's kernels could
- * say of data forward's have said; the word stays for the next run to tell.
+ * Where gradients stay on the device neither they nor weights cross. A part is handed over when the
+ * device has been given what makes it, and the host looks only at what it must know before (`tells`): the
+ * kept values, the word about bad data, once a run. So it is ahead of the device by up to a step. What
+ * backward's kernels could say of data forward's have said; the word stays for the next run to tell.
  */
 #include "exec/exchange.h"
 
@@ -43,12 +43,13 @@ static size_t part_bytes(const exec *e, int32_t part)
     return (size_t)flat_part_elements(e->flat, part) * sizeof(float);
 }
 
-/* --- up --- */
-
-static status copy_up(const exec *e, void *to, const void *from, size_t bytes, error *err)
+/* Gradients do not come down: they are handed over on the device. */
+static bool keeps_gradients(const exec *e)
 {
-    return bytes ? queue_of(e)->copy(e->device, QUEUE_UP, to, from, bytes, err) : OK;
+    return e->weights->ops->keeps_gradients;
 }
+
+/* --- up --- */
 
 /* Kernels from here on find what was copied up until now. */
 static status compute_after_up(const exec *e, error *err)
@@ -57,31 +58,13 @@ static status compute_after_up(const exec *e, error *err)
     return queue_of(e)->follow(e->device, QUEUE_COMPUTE, e->queued->arrived, err);
 }
 
-static status send_part(const exec *e, int32_t part, bool *ret_sent, error *err)
-{
-    int64_t begin = e->flat->parts[part].begin;
-    *ret_sent = true;
-    return copy_up(e, (float *)e->queued->params + begin, e->params + begin, part_bytes(e, part), err);
-}
-
-/* Without the hook nobody says what has changed: everything goes up. */
+/* Without the hook nobody says what has changed: everything is new. */
 static status need_part(const walk *w, int32_t part, bool *ret_sent, error *err)
 {
-    const exec *e = w->e;
-    int64_t edition = -1, *on_device = &e->queued->editions[part];
+    int64_t edition = -1;
     if (w->hooks && w->hooks->need)
         TRY(w->hooks->need(w->hooks->user, part, &edition, err));
-    if (e->resident)
-        return resident_follow(e->resident, e->device, part, err);
-    if (edition >= 0 && edition == *on_device)
-        return OK;
-    *on_device = -1;
-    if (e->is_uploaded)
-        TRY(queue_of(e)->follow(e->device, QUEUE_COMPUTE, e->queued->uploaded[part], err));
-    else
-        TRY(send_part(e, part, ret_sent, err));
-    *on_device = edition;
-    return OK;
+    return w->e->weights->ops->need(w->e->weights, w->e, part, edition, ret_sent, err);
 }
 
 static status need_parts(walk *w, int32_t node, error *err)
@@ -161,7 +144,7 @@ static status add_parts(const walk *w, int32_t node, error *err)
 static status fetch_sent(const walk *w, int32_t part, error *err)
 {
     const exec *e = w->e;
-    if (w->gives && !e->resident)
+    if (w->gives && !keeps_gradients(e))
         TRY(fetch_part(w, part, err));
     TRY(fetch_fault(e, w->sent, err));
     return queue_of(e)->mark(e->device, QUEUE_DOWN, e->queued->landed[w->sent], err);
@@ -174,13 +157,12 @@ static status fetch_parts(walk *w, int32_t node, error *err)
     TRY(add_parts(w, node, err));
     for (bool first = true; w->sent < events->n && events->items[w->sent].node == node; w->sent++) {
         int32_t part = events->items[w->sent].part;
-        bool tells = e->queued->tells[w->sent] = !e->resident || !w->sent || w->keeps;
+        bool tells = e->queued->tells[w->sent] = !keeps_gradients(e) || !w->sent || w->keeps;
         if (tells && first)
             TRY(down_after_compute(e, err));
         if (tells)
             TRY(fetch_sent(w, part, err));
-        if (e->resident)
-            TRY(resident_made(e->resident, e->device, part, err));
+        TRY(e->weights->ops->made(e->weights, w->e, part, err));
         first = w->keeps = false;
     }
     return OK;
@@ -236,7 +218,7 @@ static status clear_fault(const exec *e, error *err)
     if (e->queued->keeps_word)
         return OK;
     TRY(e->ops->fault->clear(e->device, err));
-    e->queued->keeps_word = e->resident != NULL;
+    e->queued->keeps_word = keeps_gradients(e);
     return OK;
 }
 
@@ -244,9 +226,10 @@ static status clear_fault(const exec *e, error *err)
 static status follow_unread(const walk *w, error *err)
 {
     const exec *e = w->e;
-    for (int32_t p = 0; e->resident && p < e->flat->n_live_parts; p++)
+    bool sent = false;
+    for (int32_t p = 0; keeps_gradients(e) && p < e->flat->n_live_parts; p++)
         if (plan_part_need_before(w->v->plan, p) < 0)
-            TRY(resident_follow(e->resident, e->device, p, err));
+            TRY(e->weights->ops->need(e->weights, w->e, p, -1, &sent, err));
     return OK;
 }
 
@@ -276,7 +259,7 @@ static status finish(const exec *e, error *err)
 /* Whether the host knows all of a run that is not over. */
 static bool knows_all(const walk *w)
 {
-    return w->e->resident && w->delivered && !w->keeps && !w->e->queued->timed;
+    return keeps_gradients(w->e) && w->delivered && !w->keeps && !w->e->queued->timed;
 }
 
 static status judge(const walk *w, error *err)

@@ -1,6 +1,7 @@
 #include "exec/resident.h"
 
 #include "common/base/alloc.h"
+#include "exec/state.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -16,8 +17,9 @@ typedef struct hands {
 } hands;
 
 struct resident {
-    part_store store;               /* the first member: a pointer to it is one to this */
-    part_optimizer optimizer;       /* and a pointer to this is one to `resident` by its offset */
+    weight_store weights;           /* as lanes see it */
+    part_store store;               /* as the server does... */
+    part_optimizer optimizer;       /* ...and what it has computed */
     backend_choice choice;
     backend *device;                /* NULL: not open */
     int32_t n_parts;
@@ -30,9 +32,14 @@ struct resident {
     pthread_mutex_t lock;
 };
 
+static resident *of_weights(weight_store *s)
+{
+    return (resident *)((char *)s - offsetof(resident, weights));
+}
+
 static resident *of(part_store *s)
 {
-    return (resident *)s;
+    return (resident *)((char *)s - offsetof(resident, store));
 }
 
 static resident *of_optimizer(part_optimizer *o)
@@ -177,16 +184,6 @@ static status give(part_store *s, int32_t part, error *err)
     return queue_of(r)->mark(r->device, QUEUE_COMPUTE, r->parts[part].moved, err);
 }
 
-status resident_follow(const resident *r, backend *lane, int32_t part, error *err)
-{
-    return queue_of(r)->follow(lane, QUEUE_COMPUTE, r->parts[part].moved, err);
-}
-
-status resident_made(const resident *r, backend *lane, int32_t part, error *err)
-{
-    return queue_of(r)->mark(lane, QUEUE_COMPUTE, r->parts[part].made, err);
-}
-
 /* --- what the server makes of it --- */
 
 static status update(part_optimizer *o, const struct update_part *u, const float *grad,
@@ -248,11 +245,81 @@ static const part_optimizer_ops optimizer = {
     .terms = terms,
 };
 
+/* --- what the lane does with it --- */
+
+static status lane_open(weight_store *s, exec *e, void **ret_params, error *err)
+{
+    resident *r = of_weights(s);
+    TRY(resident_open(r, e->flat, err));
+    *ret_params = r->store.weights;
+    return OK;
+}
+
+/* The server may be asked for parts still. */
+static void lane_close(weight_store *s, exec *e)
+{
+    (void)s, (void)e;
+}
+
+/* What the lane computes from now on comes behind the server's last change of the part, which also says that
+ * its gradient is used. */
+static status lane_need(weight_store *s, exec *e, int32_t part, int64_t edition, bool *ret_sent,
+                        error *err)
+{
+    const resident *r = of_weights(s);
+    (void)edition, (void)ret_sent;
+    return queue_of(r)->follow(e->device, QUEUE_COMPUTE, r->parts[part].moved, err);
+}
+
+static status lane_made(weight_store *s, exec *e, int32_t part, error *err)
+{
+    const resident *r = of_weights(s);
+    return queue_of(r)->mark(e->device, QUEUE_COMPUTE, r->parts[part].made, err);
+}
+
+static status lane_join(weight_store *s, exec *e, error *err)
+{
+    (void)s, (void)e, (void)err;
+    return OK;
+}
+
+/* It is there: the server has put it where the lane reads it. */
+static status lane_put(weight_store *s, int32_t part, span *weights, error *err)
+{
+    (void)s, (void)part, (void)weights, (void)err;
+    return OK;
+}
+
+static status lane_settle(weight_store *s, error *err)
+{
+    (void)s, (void)err;
+    return OK;
+}
+
+static void lane_leave(weight_store *s)
+{
+    (void)s;
+}
+
+static const weight_store_ops weights = {
+    .keeps_gradients = true,
+    .open = lane_open,
+    .close = lane_close,
+    .need = lane_need,
+    .made = lane_made,
+    .join = lane_join,
+    .put = lane_put,
+    .settle = lane_settle,
+    .leave = lane_leave,
+    .destroy = lane_leave,
+};
+
 /* --- its life --- */
 
 resident *resident_create(const backend_choice *device)
 {
     resident *r = xcalloc(1, sizeof *r);
+    r->weights.ops = &weights;
     r->store.memory = &memory;
     r->store.optimizer = &r->optimizer;
     r->optimizer.ops = &optimizer;
@@ -305,9 +372,9 @@ static status open_parts(resident *r, const flat *f, error *err)
 static status take_memory(resident *r, const flat *f, error *err)
 {
     const backend_ops *b = r->choice.ops;
-    size_t weights = (size_t)f->n_elements * sizeof(float), terms = terms_bytes(f);
+    size_t bytes = (size_t)f->n_elements * sizeof(float), terms = terms_bytes(f);
     void *there = NULL, *here = NULL, *stage = NULL, *flat_vector = NULL;
-    TRY(b->alloc(r->device, SPACE_DEVICE, weights, "parameters", &flat_vector, err));
+    TRY(b->alloc(r->device, SPACE_DEVICE, bytes, "parameters", &flat_vector, err));
     r->store.weights = flat_vector;
     TRY(b->alloc(r->device, SPACE_DEVICE, terms, "sums of squares", &there, err));
     r->terms = there;
@@ -355,6 +422,11 @@ void resident_close(resident *r)
     b->release(r->device, SPACE_HOST, r->terms_here);
     b->release(r->device, SPACE_HOST, r->stage);
     b->close(&r->device);
+}
+
+weight_store *resident_weights(resident *r)
+{
+    return &r->weights;
 }
 
 part_store *resident_store(resident *r)

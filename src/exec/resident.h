@@ -16,6 +16,7 @@
 
 #include "backend/registry.h"
 #include "common/parts/part_store.h"
+#include "exec/weights.h"
 
 typedef struct resident resident;
 
@@ -27,12 +28,10 @@ void resident_destroy(resident **r);
  * E_NOMEM. */
 MUST_USE status resident_open(resident *r, const flat *f, error *err);
 void resident_close(resident *r);               /* as if it had not been opened */
-part_store *resident_store(resident *r);        /* open or not */
+/* The same for the lane, whose exec opens it, and for the server; open or not. */
+weight_store *resident_weights(resident *r);
+part_store *resident_store(resident *r);
 
-/* What `lane` computes from now on comes behind the server's last change of the part. */
-MUST_USE status resident_follow(const resident *r, backend *lane, int32_t part, error *err);
-/* The lane has been given all that makes the part's gradient and reads its weights. */
-MUST_USE status resident_made(const resident *r, backend *lane, int32_t part, error *err);
 /* What it and a server take of a device beside the weights, with `slots` states of each, in bytes. */
 size_t resident_bytes(const flat *f, size_t slots);
 

@@ -6,8 +6,8 @@
 #define TEQUIO_EXEC_STATE_H
 
 #include "exec/exec.h"
-#include "exec/resident.h"
 #include "exec/variant.h"
+#include "exec/weights.h"
 
 /* An input that is written as bytes. */
 typedef struct byte_input {
@@ -21,7 +21,7 @@ typedef struct queued {
     void *params;           /* the device's flat vector */
     void *pinned;           /* the caller's, as long as it is */
     int64_t *editions;      /* [n_parts] of what kernels find there; -1: nothing yet */
-    backend_event **uploaded; /* [n_parts] UP: what came last is there; NULL: weights are not uploaded */
+    backend_event **arrivals; /* [n_parts] UP: what came last is there; NULL: weights do not come so */
     void *inputs;           /* the host's SLAB_IO, as far as it is inputs */
     void *next_inputs;      /* the device's copy of that, which waits for its run */
     const variant *next;    /* whose inputs are there or on their way; NULL: nobody's */
@@ -36,9 +36,9 @@ typedef struct queued {
     backend_event *sent;    /* UP: next_inputs are whole */
     backend_event *taken;   /* COMPUTE: next_inputs may be written */
     backend_event *made;    /* COMPUTE: what copies down wait for */
-    backend_event **landed; /* [n_live_parts] DOWN, in the order of a run; resident, those that... */
-    bool *tells;            /* [n_live_parts] ...bring news for the host */
-    bool keeps_word;        /* resident: the word about bad data stays until the host has seen it */
+    backend_event **landed; /* [n_live_parts] DOWN, in the order of a run */
+    bool *tells;            /* [n_live_parts] whether it has news for the host; else its part need not land */
+    bool keeps_word;        /* gradients stay on the device: the word about bad data stays until the host has seen it */
     backend_event *end;     /* DOWN: of a run */
     bool timed;             /* segments are... */
     double busy_ms;         /* ...for so long so far */
@@ -53,13 +53,13 @@ struct exec {
     const backend_ops *ops;
     backend *device;
     const flat *flat;
-    resident *resident;      /* where weights come and gradients are given on the device; NULL: not */
-    bool is_uploaded;        /* part by part, by upload.h */
+    weight_store *weights;   /* where they live: the caller's, or... */
+    weight_store bound;      /* ...the host, with what is bound */
     variant *variants;
     size_t n_variants;
     void *slabs[SLAB_COUNT]; /* GRAD, IO and TEMP; the largest any variant needs */
     void *workspace;
-    const float *params; /* the caller's; NULL: not bound, uploaded or resident */
+    const float *params; /* the caller's; NULL: none are bound */
     queued *queued;      /* NULL: kernels work in the caller's memory, and are done when they return */
     exec_memory memory;
 };
@@ -81,8 +81,6 @@ MUST_USE status capacity_check(const exec *e, const exec_options *o, error *err)
 /* For a device whose slabs stand. What was made of it until a failure queued_destroy takes too. */
 MUST_USE status queued_create(exec *e, const exec_options *o, error *err);
 void queued_destroy(exec *e);
-/* Where the weights are from now on: what the device has of them counts no more. */
-void queued_bind(exec *e, const float *flat_values);
 /* The device's flat vector to the host; returns when it is there. */
 MUST_USE status queued_read_params(const exec *e, float *ret, error *err);
 /* Where the host reads a kept value or writes an input. */
@@ -91,6 +89,12 @@ void *queued_host_address(const exec *e, const variant *v, graph_val id);
 size_t queued_n_faults(const exec *e);
 /* No part counts as being on the device. */
 void queued_forget(exec *e);
+/* Whether the device has this edition of a part. If not, it has none, until `editions` says so. */
+bool queued_has(exec *e, int32_t part, int64_t edition);
+
+/* weights_host.c: the host's calls, and exec_bind_params. */
+extern const weight_store_ops weights_on_host;
+void weights_bind(exec *e, const float *flat_values);
 
 /* As exec.h's. */
 MUST_USE status inputs_refill(exec *e, error *err);

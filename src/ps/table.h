@@ -12,9 +12,9 @@
  * The schedule (common/parts/schedule.h) says which unit a part may apply. Where units come in any order
  * each is one batch, and is applied as it comes, once.
  *
- * All of that lies in a store (common/parts/part_store.h) and is computed there: weights, state, sums and what
- * is pushed. Where it is a device, the host gets a copy of what it is to read, and weights change in place,
- * where the lane reads them: nobody else can ask for the version before.
+ * All of that lies in a store (common/parts/part_store.h) and is computed there: weights, state, sums and
+ * what is pushed. Where it is a device, the host gets a copy of what it is to read, and weights change in
+ * place, where the lane reads them: nobody else can ask for the version before.
  *
  * Threads: belongs to the server's thread, whose helpers compute; blocks that went out may be dropped
  * from any.
@@ -70,8 +70,8 @@ typedef struct table_hooks {
     void (*summed)(void *user, int32_t part, int64_t step, uint32_t n_slots, span *root);
     /* Version `version` of `part` exists now: answer pulls, freeze for cuts. `grad` is the store's. */
     status (*applied)(void *user, int32_t part, int64_t version, const float *grad, error *err);
-    /* The root is there and waits for the verdict; what a device sums, from table_say_summed too. The sum is that of
-     * the gradient without its scale. */
+    /* The root is there and waits for the verdict; what a device sums, from table_say_summed too. The sum
+     * is that of the gradient without its scale. */
     status (*voted)(void *user, int32_t part, int64_t step, double square_sum, error *err);
     void *user;
 } table_hooks;

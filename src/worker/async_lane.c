@@ -104,7 +104,7 @@ status async_lane_create(const async_lane_options *options, async_lane **ret, er
     r->pushing = -1;
     r->asked = xcalloc((size_t)options->flat->n_live_parts, sizeof *r->asked);
     kv_options servers = options->kv;
-    servers.memory = board_memory(options->board);
+    servers.memory = board_weights(options->board)->memory;
     servers.hooks = (kv_hooks){.welcome = on_welcome,
                                .part = on_part,
                                .gone = on_gone,

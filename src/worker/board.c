@@ -1,7 +1,6 @@
 #include "worker/board.h"
 
 #include "common/base/alloc.h"
-#include "worker/upload.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +13,7 @@ typedef struct queue {
 struct board {
     const flat *flat;
     net_waker *waker;
-    part_store *store;          /* whose the weights are; NULL: ours */
-    float *weights;
-    upload *upload;             /* to the lanes' devices; NULL: they are here */
+    weight_store *weights;
     pthread_mutex_t lock;       /* versions, puts, queues, failure */
     pthread_cond_t arrived;
     int64_t *versions;
@@ -27,10 +24,8 @@ struct board {
     error failure;
 };
 
-status board_create(const flat *f, net_waker *waker, board **ret, error *err)
+board *board_create(const flat *f, net_waker *waker, weight_store *weights)
 {
-    void *weights = NULL;
-    TRY(mem_alloc((size_t)f->n_elements * sizeof(float), "the flat vector", &weights, err));
     board *b = xcalloc(1, sizeof *b);
     b->flat = f;
     b->waker = waker;
@@ -41,15 +36,13 @@ status board_create(const flat *f, net_waker *waker, board **ret, error *err)
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->arrived, NULL);
     board_forget(b);
-    *ret = b;
-    return OK;
+    return b;
 }
 
 void board_destroy(board **b)
 {
     if (!b || !*b)
         return;
-    board_leave(*b);
     pthread_cond_destroy(&(*b)->arrived);
     pthread_mutex_destroy(&(*b)->lock);
     free((*b)->queues[0].at);
@@ -57,61 +50,23 @@ void board_destroy(board **b)
     free((*b)->versions);
     free((*b)->scales);
     free((*b)->puts);
-    if (!(*b)->store)
-        mem_free((*b)->weights);
     free(*b);
     *b = NULL;
 }
 
-void board_lie_in(board *b, part_store *s)
+void board_move(board *b, weight_store *weights)
 {
-    mem_free(b->weights);
-    b->store = s;
-    b->weights = s->weights;
+    b->weights = weights;
 }
 
-const float *board_weights(const board *b)
+weight_store *board_weights(const board *b)
 {
     return b->weights;
 }
 
-status board_join(board *b, exec *e, error *err)
-{
-    if (!b->upload)
-        TRY(upload_create(b->flat, &b->upload, err));
-    mem_free(b->weights);
-    b->weights = NULL;
-    upload_join(b->upload, e);
-    return OK;
-}
-
-void board_leave(board *b)
-{
-    upload_destroy(&b->upload);
-}
-
-net_memory board_memory(board *b)
-{
-    return b->upload ? upload_memory(b->upload) : (net_memory){.user = NULL};
-}
-
-status board_settle(board *b, error *err)
-{
-    return b->upload ? upload_settle(b->upload, err) : OK;
-}
-
-static status take(board *b, const kv_part *p, error *err)
-{
-    if (b->upload)
-        return upload_part(b->upload, p, err);
-    if (!b->store)
-        memcpy(b->weights + b->flat->parts[p->part].begin, p->weights->data, p->weights->bytes);
-    return OK;
-}
-
 status board_put_part(board *b, const kv_part *p, error *err)
 {
-    TRY(take(b, p, err));
+    TRY(b->weights->ops->put(b->weights, p->part, p->weights, err));
     pthread_mutex_lock(&b->lock);
     b->versions[p->part] = p->version;
     b->scales[p->part] = p->scale;

@@ -1,22 +1,20 @@
 /*
  * The board: what a worker's lanes and its own thread share.
  *
- *   weights   the flat vector, each part with its version and the loss scale of that; lanes wait
- *             here for a version. On the host, where the only lane's store has them, or on the devices
- *             of the lanes
+ *   weights   of each part the version and the loss scale of that; lanes wait here for a version. The
+ *             weights themselves are in a store (exec/weights.h)
  *   notes     what lanes have to say (a part is ready, a slot is done), in order, one queue for even
  *             and one for odd steps: a lane may be a step ahead of another
  *   failure   the first one of any lane
  *
- * Threads: board_put_part, board_settle, board_take_note and the life cycle belong to the worker's thread;
+ * Threads: board_put_part, board_take_note and the life cycle belong to the worker's thread;
  * everything else to any lane.
  */
 #ifndef TEQUIO_WORKER_BOARD_H
 #define TEQUIO_WORKER_BOARD_H
 
-#include "common/parts/part_store.h"
 #include "common/parts/tree.h"
-#include "exec/exec.h"
+#include "exec/weights.h"
 #include "kv/kv.h"
 #include "metric/reports.h"
 
@@ -42,24 +40,17 @@ typedef struct note {
 
 typedef struct board board;
 
-MUST_USE status board_create(const flat *f, net_waker *waker, board **ret, error *err);
+/* `weights`: where they live; kept, as the rest. */
+board *board_create(const flat *f, net_waker *waker, weight_store *weights);
 void board_destroy(board **b);
 
-/* Weights are the store's from now on, whose server puts them there: before the first part. It is kept. */
-void board_lie_in(board *b, part_store *s);
+/* They live there instead: before the first part is put. */
+void board_move(board *b, weight_store *weights);
+weight_store *board_weights(const board *b);
 
-/* Weights are no longer here but uploaded (upload.h) to e's device, and to those of all others that join;
- * before the first part is put. They leave before the first of them ends, and then nothing is put any more. */
-MUST_USE status board_join(board *b, exec *e, error *err);
-void board_leave(board *b);
-net_memory board_memory(board *b);                          /* for the connections that parts come by */
-
-const float *board_weights(const board *b);                 /* as long as they are here */
-
-/* Copies a part in, unless a store has it there, or keeps what it lies in until the devices have done so;
- * wakes lanes that wait for it. No lane may be reading an older version of it. E_DEVICE. */
+/* Puts it into the store, and wakes lanes that wait for it. No lane may be reading an older version of it.
+ * E_DEVICE. */
 MUST_USE status board_put_part(board *b, const kv_part *p, error *err);
-MUST_USE status board_settle(board *b, error *err);         /* nothing is kept any more */
 int64_t board_version(const board *b, int32_t part);        /* -1: none yet */
 void board_drop_part(board *b, int32_t part);               /* its version back to -1 */
 void board_forget(board *b);                                /* all of them */

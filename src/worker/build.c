@@ -15,13 +15,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+static status build_store(const worker *w, weight_store **ret, error *err)
+{
+    if (!w->o->devices[0].ops->queue)
+        return weights_host_create(w->variants.flat, ret, err);
+    *ret = weights_uploaded_create(w->variants.flat);
+    return OK;
+}
+
 /* Lanes that follow the same versions share what they compute with; else each has its own. */
 static status build_boards(worker *w, error *err)
 {
     w->n_boards = w->schedule.in_order ? 1 : w->o->n_lanes;
+    w->stores = xcalloc((size_t)w->o->n_lanes, sizeof(weight_store *));
     w->boards = xcalloc((size_t)w->o->n_lanes, sizeof(board *));
-    for (int32_t i = 0; i < w->n_boards; i++)
-        TRY(board_create(w->variants.flat, w->waker, &w->boards[i], err));
+    for (int32_t i = 0; i < w->n_boards; i++) {
+        TRY(build_store(w, &w->stores[i], err));
+        w->boards[i] = board_create(w->variants.flat, w->waker, w->stores[i]);
+    }
     return OK;
 }
 
@@ -173,7 +184,7 @@ status worker_build(worker *w, error *err)
         .first_server = w->o->first_server,
         .credit_bytes = credit(w),
         .hello = &w->hello,
-        .memory = board_memory(w->boards[0]),
+        .memory = board_weights(w->boards[0])->memory,
         .hooks = {.welcome = worker_on_welcome, .part = worker_on_part, .gone = worker_on_gone,
                   .refused = worker_on_refused, .user = w},
     };
@@ -181,16 +192,16 @@ status worker_build(worker *w, error *err)
     return w->o->master ? worker_dial_master(w, w->o->master, err) : OK;
 }
 
-/* Memory under way goes first: kv gives pushes back, the driver its sums, boards what they borrowed from
+/* Memory under way goes first: kv gives pushes back, the driver its sums, stores what they borrowed from
  * servers; then lanes may end. */
 void worker_unbuild(worker *w)
 {
     async_lanes_destroy(&w->async_lanes);
     kv_destroy(&w->kv);
     sync_driver_destroy(&w->sync_driver);
-    for (int32_t i = 0; w->boards && i < w->o->n_lanes; i++)
-        if (w->boards[i])
-            board_leave(w->boards[i]);
+    for (int32_t i = 0; w->stores && i < w->o->n_lanes; i++)
+        if (w->stores[i])
+            w->stores[i]->ops->leave(w->stores[i]);
     reports_destroy(&w->reports);
     for (int32_t i = 0; w->lanes && i < w->o->n_lanes; i++)
         lane_destroy(&w->lanes[i]);
@@ -199,6 +210,9 @@ void worker_unbuild(worker *w)
     for (int32_t i = 0; w->boards && i < w->o->n_lanes; i++)
         board_destroy(&w->boards[i]);
     free(w->boards);
+    for (int32_t i = 0; w->stores && i < w->o->n_lanes; i++)
+        weight_store_destroy(&w->stores[i]);
+    free(w->stores);
     net_close(&w->master, w->is_up ? LAST_WORD_MS : 0);
     free(w->master_endpoint);
     buf_fini(&w->hello);

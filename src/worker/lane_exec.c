@@ -2,7 +2,7 @@
 
 #include "common/base/log.h"
 
-static status create(const lane_options *o, resident *r, exec **ret, error *err)
+static status create(const lane_options *o, weight_store *weights, size_t beside, exec **ret, error *err)
 {
     return exec_create(
         &(exec_options){
@@ -14,9 +14,8 @@ static status create(const lane_options *o, resident *r, exec **ret, error *err)
             .examples = o->batch_sizes[0],
             .sum_level = o->sum_level,
             .peers = o->peers,
-            .uploaded = o->backend->queue && !r,
-            .resident = r,
-            .beside = r ? resident_bytes(o->flat, o->server_slots) : 0,
+            .weights = weights,
+            .beside = beside,
         },
         ret, err);
 }
@@ -25,7 +24,7 @@ static status create(const lane_options *o, resident *r, exec **ret, error *err)
 static status create_resident(const lane_options *o, exec **ret, error *err)
 {
     error why = ERROR_INIT;
-    status st = create(o, o->resident, ret, &why);
+    status st = create(o, resident_weights(o->resident), resident_bytes(o->flat, o->server_slots), ret, &why);
     if (st == E_NOMEM) {
         resident_close(o->resident);
         LOG_W("RESIDENT", "the optimizer's state is kept on the host: %s", why.text);
@@ -44,18 +43,13 @@ status lane_exec_build(const lane_options *o, exec **ret, error *err)
         TRY(create_resident(o, ret, err));
     if (*ret)
         return OK;
-    return create(o, NULL, ret, err);
+    return create(o, board_weights(o->board), 0, ret, err);
 }
 
 status lane_exec_begin(const lane_options *o, exec *e, error *err)
 {
-    part_store *store = part_store_or_host(o->resident ? resident_store(o->resident) : NULL);
+    weight_store *weights = exec_weights(e);
     exec_join(e, o->peers, o->index);
-    if (store->is_host && o->backend->queue)
-        return board_join(o->board, e, err);
-    if (!store->is_host)
-        board_lie_in(o->board, store);
-    else
-        exec_bind_params(e, board_weights(o->board));
-    return OK;
+    board_move(o->board, weights);
+    return weights->ops->join(weights, e, err);
 }

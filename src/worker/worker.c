@@ -368,11 +368,11 @@ static status tick(worker *w, error *err)
 }
 
 /* Memory borrowed from servers goes back before this thread sleeps. */
-static status settle_boards(const worker *w, error *err)
+static status settle_stores(const worker *w, error *err)
 {
     for (int32_t i = 0; i < w->o->n_lanes; i++)
-        if (w->boards[i])
-            TRY(board_settle(w->boards[i], err));
+        if (w->stores[i])
+            TRY(w->stores[i]->ops->settle(w->stores[i], err));
     return OK;
 }
 
@@ -383,7 +383,7 @@ static status turn(worker *w, net_socket **sockets, size_t n, error *err)
     net_socket *const *servers = w->driver->sockets(w);
     memcpy(sockets, servers, n * sizeof *sockets);
     sockets[n] = w->master;
-    TRY(settle_boards(w, err));
+    TRY(settle_stores(w, err));
     TRY(net_poll(sockets, n + 1, w->waker, TICK_MS, err));
     TRY(serve_master(w, err));
     TRY(w->driver->serve(w, err));

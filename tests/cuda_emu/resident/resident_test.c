@@ -273,7 +273,7 @@ static lane lane_of(size_t n_parts)
                       .flat = l.flat,
                       .graphs = (const graph *const *)&l.graph,
                       .n_graphs = 1,
-                      .resident = l.r,
+                      .weights = resident_weights(l.r),
                       .beside = resident_bytes(l.flat, 0)};
     must(exec_create(&o, &l.e, &err), &err);
     const part_hold held[MOST_PARTS] = {PART_HELD, PART_HELD, PART_HELD};

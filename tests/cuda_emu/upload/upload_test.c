@@ -7,7 +7,7 @@
 #include "backend/cuda/cuda.h"
 #include "common/base/alloc.h"
 #include "cuda_emu/machine.h"
-#include "worker/upload.h"
+#include "exec/weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static void given_back(span *back)
 }
 
 /* A part of weights that all are `value`, from that place of the memory. */
-static void send_part(server *s, upload *f, int at, float value)
+static void send_part(server *s, weight_store *weights, int at, float value)
 {
     error err = ERROR_INIT;
     float *data = s->memory + (size_t)at * N;
@@ -96,7 +96,7 @@ static void send_part(server *s, upload *f, int at, float value)
     send(s, sent);
     receive(s->dial, &m);
     assert_ptr_equal(span_data(m.payload), data);
-    must(upload_part(f, &(kv_part){.weights = m.payload}, &err), &err);
+    must(weights->ops->put(weights, 0, m.payload, &err), &err);
     span_drop(m.payload);
 }
 
@@ -106,7 +106,7 @@ typedef struct stage {
     flat *flat;
     graph *graph;
     exec *engines[ENGINES];
-    upload *upload;
+    weight_store *weights;
     net_memory memory;
     int64_t edition;
 } stage;
@@ -135,20 +135,20 @@ static void stage_open(stage *s)
                       .flat = s->flat,
                       .graphs = (const graph *const[]){s->graph},
                       .n_graphs = 1,
-                      .uploaded = true};
-    must(upload_create(s->flat, &s->upload, &err), &err);
+                      .weights = s->weights = weights_uploaded_create(s->flat)};
     for (int i = 0; i < ENGINES; i++) {
         must(exec_create(&o, &s->engines[i], &err), &err);
-        upload_join(s->upload, s->engines[i]);
+        must(s->weights->ops->join(s->weights, s->engines[i], &err), &err);
     }
-    s->memory = upload_memory(s->upload);
+    s->memory = s->weights->memory;
 }
 
 static void stage_close(stage *s)
 {
-    upload_destroy(&s->upload);
+    s->weights->ops->leave(s->weights);
     for (int i = 0; i < ENGINES; i++)
         exec_destroy(&s->engines[i]);
+    weight_store_destroy(&s->weights);
     flat_destroy(&s->flat);
     graph_destroy(&s->graph);
 }
@@ -200,18 +200,18 @@ static void test_memory_goes_back_when_the_devices_have_it(void **state)
     s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
     uint64_t waits = emu_pageable_copies(), up = emu_bytes_up();
     upload_inputs(&s);
-    send_part(&v, s.upload, 0, 1);
+    send_part(&v, s.weights, 0, 1);
     assert_int_equal(v.n_back, 0);
     check_run(&s, 1);
-    must(upload_settle(s.upload, &err), &err);
+    must(s.weights->ops->settle(s.weights, &err), &err);
     assert_int_equal(v.n_back, 1);
-    send_part(&v, s.upload, 0, 2);
-    must(upload_settle(s.upload, &err), &err);
+    send_part(&v, s.weights, 0, 2);
+    must(s.weights->ops->settle(s.weights, &err), &err);
     assert_int_equal(v.n_back, 2);
     check_run(&s, 2);
     assert_int_equal(emu_bytes_up() - up, 2 * ENGINES * N * sizeof(float));
     for (int i = 0; i < PLACES; i++) /* few stay under way, and the last one counts */
-        send_part(&v, s.upload, i, (float)i);
+        send_part(&v, s.weights, i, (float)i);
     assert_true(v.n_back > 2 && v.n_back < 2 + PLACES);
     check_run(&s, PLACES - 1);
     assert_int_equal(emu_pageable_copies(), waits);
@@ -231,19 +231,19 @@ static void test_other_memory_goes_back_at_once(void **state)
     stage_open(&s);
     uint64_t waits = emu_pageable_copies();
     for (int i = 0; i < PLACES; i++) {
-        send_part(&v, s.upload, 0, (float)i);
+        send_part(&v, s.weights, 0, (float)i);
         assert_int_equal(v.n_back, i + 1);
         if (i % 2 == 0)
             check_run(&s, (float)i);
     }
     s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
-    send_part(&v, s.upload, 0, 7);
+    send_part(&v, s.weights, 0, 7);
     assert_int_equal(v.n_back, PLACES);
     check_run(&s, 7);
     error err = ERROR_INIT;
-    must(upload_settle(s.upload, &err), &err);
+    must(s.weights->ops->settle(s.weights, &err), &err);
     s.memory.unmapped(s.memory.user, v.memory);
-    send_part(&v, s.upload, 0, 8); /* its addresses may be somebody else's by now */
+    send_part(&v, s.weights, 0, 8); /* its addresses may be somebody else's by now */
     assert_int_equal(v.n_back, PLACES + 2);
     check_run(&s, 8);
     assert_int_equal(emu_pageable_copies(), waits);
@@ -263,12 +263,12 @@ static void test_memory_that_devices_refuse_is_copied(void **state)
     stage_open(&other);
     other.memory.mapped(other.memory.user, v.memory, PLACES * N * sizeof(float));
     s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
-    send_part(&v, s.upload, 0, 3);
+    send_part(&v, s.weights, 0, 3);
     assert_int_equal(v.n_back, 1);
-    must(upload_settle(s.upload, &err), &err);
+    must(s.weights->ops->settle(s.weights, &err), &err);
     check_run(&s, 3);
     s.memory.unmapped(s.memory.user, v.memory);
-    send_part(&v, other.upload, 0, 4); /* it still knows it */
+    send_part(&v, other.weights, 0, 4); /* it still knows it */
     assert_int_equal(v.n_back, 1);
     check_run(&other, 4);
     v.lost = &other.memory;
@@ -287,9 +287,9 @@ static void test_memory_goes_back_from_a_device_that_failed(void **state)
     server_open(&v);
     stage_open(&s);
     s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
-    send_part(&v, s.upload, 0, 1);
+    send_part(&v, s.weights, 0, 1);
     emu_break(0, cudaErrorLaunchFailure);
-    assert_int_equal(upload_settle(s.upload, &err), E_DEVICE);
+    assert_int_equal(s.weights->ops->settle(s.weights, &err), E_DEVICE);
     assert_int_equal(v.n_back, 1);
     emu_faults_forget();
     s.memory.unmapped(s.memory.user, v.memory);

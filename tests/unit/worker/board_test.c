@@ -22,6 +22,7 @@ enum { LANES = 3, STEPS = 60, NOTES = 500, FROZEN_PART = 3 };
 typedef struct bench {
     flat *flat;
     net_waker *waker;
+    weight_store *weights;
     board *board;
 } bench;
 
@@ -30,7 +31,8 @@ static bench bench_make(void)
     bench b = {.flat = support_flat()};
     assert_int_equal(b.flat->n_live_parts, FROZEN_PART);
     assert_int_equal(net_waker_create(&b.waker, NULL), OK);
-    assert_int_equal(board_create(b.flat, b.waker, &b.board, NULL), OK);
+    assert_int_equal(weights_host_create(b.flat, &b.weights, NULL), OK);
+    b.board = board_create(b.flat, b.waker, b.weights);
     return b;
 }
 
@@ -38,6 +40,7 @@ static void bench_fini(bench *b)
 {
     board_destroy(&b->board);
     board_destroy(&b->board);
+    weight_store_destroy(&b->weights);
     net_waker_destroy(&b->waker);
     flat_destroy(&b->flat);
 }
@@ -70,7 +73,7 @@ static void versions_are_kept_by_part(void **state)
     put(&b, FROZEN_PART, 2);
     assert_int_equal(board_version(b.board, 1), 5);
     assert_int_equal(board_version(b.board, 2), -1);
-    assert_true(board_weights(b.board)[b.flat->parts[1].begin] == 5.0f);
+    assert_true(board_weights(b.board)->values[b.flat->parts[1].begin] == 5.0f);
     int64_t edition;
     assert_int_equal(board_wait_part(b.board, 1, 5, &cancel, &edition, NULL), OK);
     /* frozen parts serve every version */
@@ -158,7 +161,7 @@ static void *follow(void *arg)
             r->end = board_wait_part(b->board, p, t, r->cancel, &edition, NULL);
             if (r->end != OK)
                 return NULL;
-            const float *w = board_weights(b->board);
+            const float *w = board_weights(b->board)->values;
             r->wrong += w[b->flat->parts[p].begin] != (float)t;
             r->wrong += w[b->flat->parts[p].end - 1] != (float)t;
             board_post(b->board,

@@ -57,6 +57,7 @@ struct hand {
     keep *keep;
     kv kv;
     net_waker *waker;
+    weight_store *weights;
     board *board;
     lane lanes[HAND_LANES], *pointers[HAND_LANES];
     sync_driver *sync_driver;
@@ -195,7 +196,7 @@ static void check_reads(const lane *l, int32_t part)
 {
     const part_range *range = &keep_flat()->parts[part];
     int64_t version = part < KEEP_LIVE ? l->now.step : 0;
-    if (!keep_is_weights(part, version, board_weights(l->hand->board) + range->begin))
+    if (!keep_is_weights(part, version, l->hand->weights->values + range->begin))
         fail_msg("slot %u of step %lld reads other weights of part %d", l->now.slot,
                  (long long)l->now.step, part);
 }
@@ -264,7 +265,8 @@ hand *hand_start(keep *k)
     for (int32_t p = 0; p < KEEP_PARTS; p++)
         h->kv.wanted[p] = h->kv.waits[p] = -1;
     must(net_waker_create(&h->waker, NULL));
-    must(board_create(keep_flat(), h->waker, &h->board, NULL));
+    must(weights_host_create(keep_flat(), &h->weights, NULL));
+    h->board = board_create(keep_flat(), h->waker, h->weights);
     for (int32_t i = 0; i < HAND_LANES; i++) {
         h->lanes[i].hand = h;
         h->pointers[i] = &h->lanes[i];
@@ -292,6 +294,7 @@ void hand_kill(hand **h, hand *const *all, size_t n_all, size_t delivered)
         free((*h)->kv.in[p].at);
     }
     board_destroy(&(*h)->board);
+    weight_store_destroy(&(*h)->weights);
     net_waker_destroy(&(*h)->waker);
     free((*h)->kv.pushes);
     free((*h)->reports);

@@ -61,6 +61,7 @@ struct actor {
     stage *stage;
     kv *kv;
     net_waker *waker;
+    weight_store *weights;
     board *board;
     lane lane;
     async_lane *async_lane;
@@ -274,7 +275,7 @@ void lane_cancel(lane *l)
 /* Weights are whole, and at least as new as the lease asks for. */
 static void check_reads(const lane *l, int32_t part)
 {
-    const float *at = board_weights(l->actor->board) + stage_flat()->parts[part].begin;
+    const float *at = l->actor->weights->values + stage_flat()->parts[part].begin;
     for (int i = 1; i < STAGE_PART_N; i++)
         assert_true(at[i] == at[0]);
     if ((int64_t)at[0] < (part < STAGE_LIVE ? l->actor->floors[l->now.step] : 7))
@@ -351,7 +352,8 @@ actor *actor_start(stage *s)
     a->lane.actor = a;
     a->floors = xcalloc((size_t)s->total, sizeof *a->floors);
     must(net_waker_create(&a->waker, NULL));
-    must(board_create(stage_flat(), a->waker, &a->board, NULL));
+    must(weights_host_create(stage_flat(), &a->weights, NULL));
+    a->board = board_create(stage_flat(), a->waker, a->weights);
     must(async_lane_create(
         &(async_lane_options){
             .flat = stage_flat(), .board = a->board, .lane = &a->lane, .done = on_done, .user = a},
@@ -369,6 +371,7 @@ void actor_kill(actor **a, size_t delivered)
     async_lane_destroy(&(*a)->async_lane);
     assert_int_equal((*a)->lane.n_borrowed, 0);
     board_destroy(&(*a)->board);
+    weight_store_destroy(&(*a)->weights);
     net_waker_destroy(&(*a)->waker);
     free((*a)->floors);
     free((*a)->reports);

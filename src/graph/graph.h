@@ -88,6 +88,14 @@ typedef struct graph_node {
     const char *name;           /* "conv1", for messages and random streams; unique */
 } graph_node;
 
+/* In which type matmuls are computed (precision.h). */
+typedef enum graph_precision {
+    PRECISION_F32,
+    PRECISION_TF32,
+    PRECISION_BF16,
+    PRECISION_F16,
+} graph_precision;
+
 typedef struct graph graph;
 
 typedef struct graph_op_info {

@@ -1,10 +1,9 @@
-/* The inside of a graph, for graph.c, backward.c and precision.c alone. Threads: as graph.h. */
+/* The inside of a graph, for graph.c, add.c, backward.c and precision.c alone. Threads: as graph.h. */
 #ifndef TEQUIO_GRAPH_INTERNAL_H
 #define TEQUIO_GRAPH_INTERNAL_H
 
 #include "graph/graph.h"
 #include "graph/names.h"
-#include "graph/precision.h"
 
 struct graph {
     arena *arena;
@@ -20,6 +19,17 @@ struct graph {
     bool has_backward;
     graph_precision precision;
 };
+
+/* What is wrong with a tensor of this shape, "has a negative axis"; NULL if it can exist: no size is
+ * negative and its bytes can be counted, even if an axis of 0 had one element: strides are products
+ * of the others. */
+const char *graph_shape_defect(const graph_shape *s, dtype t);
+
+/* Copies `value`, whose name nothing else has. */
+graph_val graph_append_value(graph *g, const graph_value *value);
+
+/* `base` if it is free, otherwise with a number behind it. */
+const char *graph_free_name(graph *g, const names *taken, const char *base, int32_t number);
 
 /* Builds both tables of names anew, after nodes and values were moved. */
 void graph_reindex(graph *g);

@@ -16,13 +16,6 @@
 
 #include "graph/graph.h"
 
-typedef enum graph_precision {
-    PRECISION_F32,
-    PRECISION_TF32,
-    PRECISION_BF16,
-    PRECISION_F16,
-} graph_precision;
-
 /* Before graph_backward, whose nodes then follow. Indices of values stay, those of nodes do not. On
  * failure the graph is spoilt. */
 MUST_USE status graph_set_precision(graph *g, graph_precision precision, error *err);

@@ -3,6 +3,7 @@
 #include "onnx/body.h"
 #include "onnx/branch.h"
 #include "onnx/loop.h"
+#include "onnx/nesting.h"
 
 #include <string.h>
 

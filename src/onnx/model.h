@@ -18,7 +18,8 @@
 #include <stdint.h>
 
 #define ONNX_FILE_MAX ((size_t)1 << 31) /* protobuf has no larger messages */
-enum { ONNX_NESTING = 32 };             /* deepest subgraph */
+
+enum { ONNX_OPSET_MIN = 1, ONNX_OPSET_MAX = 28 };
 
 typedef struct onnx_model {
     Onnx__ModelProto *proto;

@@ -2,7 +2,6 @@
 
 #include "common/base/alloc.h"
 #include "onnx/fields.h"
-#include "onnx/model.h"
 
 /* The messages on the way from a model to a subgraph. */
 typedef enum kind { MODEL, GRAPH, FUNCTION, NODE, ATTRIBUTE } kind;

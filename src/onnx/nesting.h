@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+enum { ONNX_NESTING = 32 }; /* deepest subgraph */
+
 /* Stops counting a little above ONNX_NESTING, and where the bytes are no message. */
 int onnx_nesting(const void *data, size_t bytes);
 

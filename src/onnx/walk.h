@@ -10,9 +10,10 @@
 
 #include "common/base/buf.h"
 #include "graph/names.h"
-#include "onnx/import.h"
+#include "onnx/model.h"
 #include "onnx/moves.h"
 #include "onnx/order.h"
+#include "onnx/request.h"
 
 typedef enum slot_kind {
     SLOT_ABSENT,  /* an optional input that is not there */

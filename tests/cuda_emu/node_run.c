@@ -1,6 +1,6 @@
-/* What runs a node (program.c, where it has another name) also tells which memory is the node's,
+/* What runs a node (load/load.c, where it has another name) also tells which memory is the node's,
  * and whose strides libraries are given. */
-#include "backend/cuda/program.h"
+#include "backend/cuda/load/load.h"
 #include "cuda_emu/fakes/stride.h"
 #include "cuda_emu/stream.h"
 

@@ -1,6 +1,6 @@
 /*
  * Cast. A float goes to the whole number towards zero, to the nearest there is if it is too large,
- * to 0 if it is no number; anything but 0 is true.
+ * to 0 if it is no number; anything but 0 is true. And the rounding of factors (factor.h).
  */
 #include "backend/binary_math.h"
 #include "backend/cpu/broadcast.h"
@@ -38,4 +38,21 @@ status cpu_plan_cast(backend_program *p, cpu_node *n, error *err)
     if (!loops[from][to])
         return FAIL(err, E_UNSUPPORTED, "a cast from %s to %s", dtype_name(from), dtype_name(to));
     return broadcast_plan(p, n, loops[from][to], err);
+}
+
+static status run_to_half(const cpu_node *n, const cpu_call *c, error *err)
+{
+    (void)err;
+    const int64_t *elements = n->state;
+    factor_round_by_team(c->out[0], c->in[0], *elements, factor_form_of(node_out(n, 0)->dtype));
+    return OK;
+}
+
+status cpu_plan_to_half(backend_program *p, cpu_node *n, error *err)
+{
+    int64_t *elements = arena_alloc(p->arena, sizeof *elements);
+    TRY(node_follow(p, n, 1, true, elements, err));
+    n->body = run_to_half;
+    n->state = elements;
+    return OK;
 }

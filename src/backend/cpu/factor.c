@@ -1,6 +1,6 @@
 #include "backend/cpu/factor.h"
 
-#include "backend/cpu/program.h"
+#include "backend/cpu/dnnl/shim.h"
 #include "backend/cpu/team.h"
 #include "backend/math.h"
 #include "common/base/alloc.h"
@@ -68,21 +68,4 @@ static void round_piece(int64_t begin, int64_t end, void *arg)
 void factor_round_by_team(void *y, const float *x, int64_t n, factor_form form)
 {
     team_for(n, ROUND_GRAIN, round_piece, &(round_task){.y = y, .x = x, .form = form});
-}
-
-static status run_to_half(const cpu_node *n, const cpu_call *c, error *err)
-{
-    (void)err;
-    const int64_t *elements = n->state;
-    factor_round_by_team(c->out[0], c->in[0], *elements, factor_form_of(node_out(n, 0)->dtype));
-    return OK;
-}
-
-status cpu_plan_to_half(backend_program *p, cpu_node *n, error *err)
-{
-    int64_t *elements = arena_alloc(p->arena, sizeof *elements);
-    TRY(node_follow(p, n, 1, true, elements, err));
-    n->body = run_to_half;
-    n->state = elements;
-    return OK;
 }

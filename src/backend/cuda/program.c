@@ -1,4 +1,4 @@
-#include "backend/cuda/load/storage.h"
+#include "backend/cuda/program.h"
 
 #include "backend/cuda/device/device.h"
 #include "backend/drop.h"
@@ -167,21 +167,4 @@ status program_fault(const backend_program *p, uint64_t word, error *err)
     int64_t k = (uint32_t)word % n->n_faults;
     return FAIL(err, E_DATA, "%s: number %" PRIu32 " of '%s' is outside %" PRId64 "..%" PRId64,
                 n->node->name, (uint32_t)word, n->fault_of, n->fault_low[k], n->fault_high[k]);
-}
-
-status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err)
-{
-    cuda_node *n = state;
-    cuda_call *c = &n->call;
-    c->scratch = workspace;
-    c->fault = n->program->backend->fault;
-    c->stream = n->program->backend->queues[QUEUE_COMPUTE];
-    for (int i = 0; i < n->n_reads; i++)
-        c->in[i] = n->reads[i] == GRAPH_NONE ? NULL : addresses[n->reads[i]];
-    for (int i = 0; i < n->n_writes; i++)
-        c->out[i] = n->writes[i] == GRAPH_NONE ? NULL : addresses[n->writes[i]];
-    storage_bring(n, c);
-    TRY(n->body(n, c, err));
-    storage_leave(n, c, addresses);
-    return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
 }

@@ -126,7 +126,4 @@ void cuda_tables_release(backend_program *p);
 /* backend_fault_ops.check */
 MUST_USE status program_fault(const backend_program *p, uint64_t word, error *err);
 
-/* Bodies' home: backend_kernel.run */
-MUST_USE status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err);
-
 #endif

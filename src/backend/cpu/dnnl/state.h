@@ -49,7 +49,7 @@ struct shim {
     shim_primitive *primitives;
 };
 
-/* shim.c: oneDNN's word on `what` in ours */
+/* check.c: oneDNN's word on `what` in ours */
 MUST_USE status shim_check(dnnl_status_t st, const char *what, error *err);
 
 /* isa.c: bits of dnnl_cpu_isa_t that oneDNN uses; 0 on processors that are no x86 */

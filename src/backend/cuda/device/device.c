@@ -1,6 +1,6 @@
 #include "backend/cuda/device/device.h"
 
-#include "backend/cuda/cuda.h"
+#include "backend/cuda/gpus.h"
 #include "backend/cuda/kernels/launch.h"
 #include "backend/cuda/library/api.h"
 

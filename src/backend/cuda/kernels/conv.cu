@@ -7,7 +7,7 @@
  *   gradient of w      rows are maps, columns taps, k pixels of y
  */
 #include "backend/cuda/kernels/conv.h"
-#include "backend/cuda/kernels/tile.cuh"
+#include "backend/cuda/kernels/tile_matmul.cuh"
 
 /* A pixel or a tap: where its image or channel begins, and its coordinates. Their sum (forward) or
  * difference (back) is a position of the padded or, back, stretched image. */

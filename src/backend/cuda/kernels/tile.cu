@@ -1,5 +1,5 @@
 /* Matrix products on our own tiles: with one operand or both transposed, in batches of any kind. */
-#include "backend/cuda/kernels/tile.cuh"
+#include "backend/cuda/kernels/tile_matmul.cuh"
 #include "backend/cuda/kernels/tile.h"
 
 static tile_dense dense_of(const gemm_task *t, const tile_matrix *m, bool is_left)

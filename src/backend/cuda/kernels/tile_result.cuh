@@ -1,5 +1,5 @@
 /*
- * Where the sums of a tiled matmul go (tile.cuh), and what becomes of them on the way: a result
+ * Where the sums of a tiled matmul go (tile_matmul.cuh), and what becomes of them on the way: a result
  * has put(batch, row, column, sum).
  */
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_TILE_RESULT_CUH

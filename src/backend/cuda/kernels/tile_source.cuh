@@ -1,5 +1,5 @@
 /*
- * Where the factors of a tiled matmul lie (tile.cuh): axes of memory that are one axis of a
+ * Where the factors of a tiled matmul lie (tile_matmul.cuh): axes of memory that are one axis of a
  * matrix, and sources. A source has rows and k, and says by line_of(row), step_of(k) and at(line,
  * step) how many elements behind its data a factor lies, or -1: it is zero.
  */

@@ -397,7 +397,7 @@ size_t lt_scratch_bytes(const lt_matmul *p)
     return rounds_bias(p) ? begin + (size_t)p->bias_count * sizeof(uint16_t) : p->scratch_bytes;
 }
 
-status lt_run(const lt_matmul *p, cuda_stream stream, const cuda_matmul_operands *o, void *scratch,
+status lt_run(const lt_matmul *p, cuda_stream stream, const matmul_operands *o, void *scratch,
               error *err)
 {
     const void *bias = o->c;

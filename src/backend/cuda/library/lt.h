@@ -15,7 +15,14 @@
 #ifndef TEQUIO_BACKEND_CUDA_LIBRARY_LT_H
 #define TEQUIO_BACKEND_CUDA_LIBRARY_LT_H
 
-#include "backend/cuda/plan/matmul.h"
+#include "backend/cuda/kernels/tile.h"
+#include "backend/cuda/program.h"
+
+/* Where it is at a run; c and side as gemm_task.end tells. */
+typedef struct matmul_operands {
+    const void *a, *b, *c;
+    void *y, *side;
+} matmul_operands;
 
 typedef struct lt_matmul lt_matmul; /* the program's */
 
@@ -27,7 +34,7 @@ bool lt_has(backend_program *p, const gemm_task *t, size_t align);
 MUST_USE status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_matmul **ret,
                         const char **ret_why, error *err);
 size_t lt_scratch_bytes(const lt_matmul *p);
-MUST_USE status lt_run(const lt_matmul *p, cuda_stream stream, const cuda_matmul_operands *o,
+MUST_USE status lt_run(const lt_matmul *p, cuda_stream stream, const matmul_operands *o,
                        void *scratch, error *err);
 
 /* At the end of a program, and of a backend. */

@@ -1,5 +1,6 @@
 #include "backend/cuda/load/load.h"
 
+#include "backend/cuda/device/device.h"
 #include "backend/cuda/library/dnn.h"
 #include "backend/cuda/library/lt.h"
 #include "backend/cuda/load/fuse.h"
@@ -182,4 +183,21 @@ status cuda_load(backend *b, const graph *g, backend_program **ret, error *err)
     else
         cuda_unload(&p);
     return st;
+}
+
+status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err)
+{
+    cuda_node *n = state;
+    cuda_call *c = &n->call;
+    c->scratch = workspace;
+    c->fault = n->program->backend->fault;
+    c->stream = n->program->backend->queues[QUEUE_COMPUTE];
+    for (int i = 0; i < n->n_reads; i++)
+        c->in[i] = n->reads[i] == GRAPH_NONE ? NULL : addresses[n->reads[i]];
+    for (int i = 0; i < n->n_writes; i++)
+        c->out[i] = n->writes[i] == GRAPH_NONE ? NULL : addresses[n->writes[i]];
+    storage_bring(n, c);
+    TRY(n->body(n, c, err));
+    storage_leave(n, c, addresses);
+    return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
 }

@@ -14,4 +14,7 @@
 MUST_USE status cuda_load(backend *b, const graph *g, backend_program **ret, error *err);
 void cuda_unload(backend_program **p);
 
+/* Of every node: backend_kernel.run. */
+MUST_USE status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err);
+
 #endif

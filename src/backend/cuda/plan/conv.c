@@ -63,7 +63,7 @@ static status run_conv(const cuda_node *n, const cuda_call *c, error *err)
     const void *first = factor_at(s, s->first, c, 0), *second = factor_at(s, s->second, c, 1);
     char *rest = (char *)c->scratch + s->rest;
     if (s->is_matmul) {
-        cuda_matmul_operands o = {.a = s->a == s->first ? first : second,
+        matmul_operands o = {.a = s->a == s->first ? first : second,
                                   .b = s->b == s->first ? first : second,
                                   .c = bias,
                                   .y = c->out[0]};

@@ -203,7 +203,7 @@ static status run_matmul(const cuda_node *n, const cuda_call *c, error *err)
     const matmul_state *s = n->state;
     bool reads_side = tile_is_gradient(s->matmul.task.end.function);
     for (int64_t i = 0; i < s->calls; i++) {
-        cuda_matmul_operands o = {.a = (const char *)c->in[0] + s->a_begin[i],
+        matmul_operands o = {.a = (const char *)c->in[0] + s->a_begin[i],
                                   .b = (const char *)c->in[1] + s->b_begin[i],
                                   .c = s->c < 0 ? NULL : c->in[s->c],
                                   .y = (char *)c->out[s->y] + s->y_begin[i]};

@@ -78,7 +78,7 @@ status cuda_matmul_plan(backend_program *p, const gemm_task *t, size_t align, cu
     return OK;
 }
 
-status cuda_matmul_run(const cuda_matmul *p, cuda_stream stream, const cuda_matmul_operands *o,
+status cuda_matmul_run(const cuda_matmul *p, cuda_stream stream, const matmul_operands *o,
                        void *scratch, error *err)
 {
     if (p->lt)

@@ -8,25 +8,16 @@
 #ifndef TEQUIO_BACKEND_CUDA_PLAN_MATMUL_H
 #define TEQUIO_BACKEND_CUDA_PLAN_MATMUL_H
 
-#include "backend/cuda/kernels/tile.h"
-#include "backend/cuda/program.h"
-
-struct lt_matmul;
+#include "backend/cuda/library/lt.h"
 
 enum { MATMUL_ARCH_OF_TF32 = 80 }; /* and of bfloat16 */
 
 typedef struct cuda_matmul {
     gemm_task task;        /* all but addresses and parts */
-    struct lt_matmul *lt;  /* the program's; NULL: by tiles */
+    lt_matmul *lt;  /* the program's; NULL: by tiles */
     const char *why;       /* ... for that reason */
     size_t scratch_bytes;
 } cuda_matmul;
-
-/* Where it is at a run; c and side as matmul.task.end tells. */
-typedef struct cuda_matmul_operands {
-    const void *a, *b, *c;
-    void *y, *side;
-} cuda_matmul_operands;
 
 /* Whether the matmul can end otherwise without another way to multiply: the library has it so, or
  * our tiles multiply in any case. If not, it is better off as it is, with a kernel behind. Both as
@@ -43,7 +34,7 @@ MUST_USE status cuda_matmul_plan(backend_program *p, const gemm_task *t, size_t 
 
 /* Behind what the stream has to do. `scratch` has scratch_bytes, aligned to 256. */
 MUST_USE status cuda_matmul_run(const cuda_matmul *p, cuda_stream stream,
-                                const cuda_matmul_operands *o, void *scratch, error *err);
+                                const matmul_operands *o, void *scratch, error *err);
 
 /* Into how many pieces a long sum is cut so that there are blocks enough; `each`: factors a piece
  * has at least. */

@@ -282,7 +282,7 @@ static status multiply(const pass *p, matmul_place which, const float *a, const 
     const cuda_matmul *t = &p->s->matmuls[which];
     if (t->task.m == 0 || t->task.n == 0)
         return OK;
-    cuda_matmul_operands o = {.a = a, .b = b, .c = c, .y = y};
+    matmul_operands o = {.a = a, .b = b, .c = c, .y = y};
     return cuda_matmul_run(t, p->call->stream, &o, p->matmul_scratch, err);
 }
 

@@ -8,8 +8,8 @@
  * they k8 of TF32 or k16 of halves. While one pair of squares is multiplied the next one is on its
  * way through registers.
  */
-#ifndef TEQUIO_BACKEND_CUDA_KERNELS_TILE_CUH
-#define TEQUIO_BACKEND_CUDA_KERNELS_TILE_CUH
+#ifndef TEQUIO_BACKEND_CUDA_KERNELS_TILE_MATMUL_CUH
+#define TEQUIO_BACKEND_CUDA_KERNELS_TILE_MATMUL_CUH
 
 #include "backend/cuda/kernels/tile_result.cuh"
 #include "backend/cuda/kernels/tile_source.cuh"

@@ -57,8 +57,8 @@ SIMD_CLONES static void loop_relu_bwd_of_rounded(float *y, const float *a, const
 
 static const unary_loop loops[OP_COUNT] = {
     [OP_NEG] = loop_neg,
-#define SMOOTH(ID, name, ...) [OP_##ID] = loop_##name, [OP_##ID##_BWD] = loop_##name##_bwd,
-#define STEP(ID, name, onnx)  [OP_##ID] = loop_##name,
+#define SMOOTH(ID, name, ...)  [OP_##ID] = loop_##name, [OP_##ID##_BWD] = loop_##name##_bwd,
+#define STEP(ID, name, ...)  [OP_##ID] = loop_##name,
 #include "graph/unary.def"
 };
 

@@ -13,8 +13,8 @@ static const struct derivative {
     graph_op bwd;
     saved reads;
 } derivatives[OP_COUNT] = {
-#define SMOOTH(ID, name, onnx, reads, ...) [OP_##ID] = {OP_##ID##_BWD, reads},
-#define STEP(ID, name, onnx)
+#define SMOOTH(ID, name, onnx, import, chain, reads, ...) [OP_##ID] = {OP_##ID##_BWD, reads},
+#define STEP(ID, name, ...)
 #include "graph/unary.def"
 };
 
@@ -73,9 +73,9 @@ static status step_grad(graph *g, int32_t node, const graph_val *dout, const boo
     const graph_op_info graph_op_##name_##_bwd = {                                                 \
         OP_ROW(ID##_BWD), .name = onnx "Bwd", .attr_bytes = bytes, .infer = rule_unary_bwd,        \
     };
-#define SMOOTH(ID, name_, onnx, reads, attr, ...) BOTH(ID, name_, onnx, attr)
-#define STEP(ID, name_, onnx)                                                                      \
+#define SMOOTH(ID, name_, onnx, import, chain, reads, attr, ...) BOTH(ID, name_, #onnx, attr)
+#define STEP(ID, name_, onnx, ...)                                                                 \
     const graph_op_info graph_op_##name_ = {                                                       \
-        OP_ROW(ID), .name = onnx, .infer = rule_unary, .grad = step_grad,                          \
+        OP_ROW(ID), .name = #onnx, .infer = rule_unary, .grad = step_grad,                         \
     };
 #include "graph/unary.def"

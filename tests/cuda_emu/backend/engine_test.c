@@ -45,7 +45,7 @@ static const struct {
 } unary[] = {
     {OP_NEG, "neg", 1},
 #define SMOOTH(ID, name, ...) {OP_##ID, #name, 1}, {OP_##ID##_BWD, #name "_bwd", 2},
-#define STEP(ID, name, onnx)  {OP_##ID, #name, 1},
+#define STEP(ID, name, ...)  {OP_##ID, #name, 1},
 #include "graph/unary.def"
 };
 

@@ -4,7 +4,7 @@
  */
 #include "cuda_emu/kernel_test.h"
 
-#include "backend/cuda/library/lt.h"
+#include "backend/cuda/plan/matmul.h"
 #include "common/base/alloc.h"
 #include "cuda_emu/fakes/fakes.h"
 #include "cuda_emu/planners/support_engine.h"

@@ -13,8 +13,8 @@ typedef struct unary_state {
 
 static const unary_function function_of[OP_COUNT] = {
     [OP_NEG] = UNARY_neg,
-#define SMOOTH(ID, name, ...) [OP_##ID] = UNARY_##name, [OP_##ID##_BWD] = UNARY_##name##_bwd,
-#define STEP(ID, name, onnx)  [OP_##ID] = UNARY_##name,
+#define SMOOTH(ID, name, ...)  [OP_##ID] = UNARY_##name, [OP_##ID##_BWD] = UNARY_##name##_bwd,
+#define STEP(ID, name, ...)  [OP_##ID] = UNARY_##name,
 #include "graph/unary.def"
 };
 

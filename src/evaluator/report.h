@@ -23,9 +23,9 @@ typedef struct report {
 bool report_exists(const jobdir *d, int64_t step);
 bool report_is_final(const jobdir *d, int64_t step);
 
-/* Opens *log at the first call; the caller closes it. step-N.json is written last. E_DISK, E_IO: it may be
- * called again, also by an evaluator that starts anew; every line and point is told once. What was told of steps that
- * have no report any more, because the job went back, is forgotten. */
+/* Opens *log at the first call; the caller closes it. step-N.json is written last. E_DISK, E_IO: it
+ * may be called again, also by an evaluator that starts anew; every line and point is told once.
+ * What was told of steps that have no report any more, because the job went back, is forgotten. */
 MUST_USE status report_write(const jobdir *d, report *r, events **log, error *err);
 
 #endif

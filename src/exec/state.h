@@ -38,7 +38,8 @@ typedef struct queued {
     backend_event *made;    /* COMPUTE: what copies down wait for */
     backend_event **landed; /* [n_live_parts] DOWN, in the order of a run */
     bool *tells;            /* [n_live_parts] whether it has news for the host; else its part need not land */
-    bool keeps_word;        /* gradients stay on the device: the word about bad data stays until the host has seen it */
+    bool keeps_word;        /* gradients stay on the device: the word about bad data stays until the
+                             * host has seen it */
     backend_event *end;     /* DOWN: of a run */
     bool timed;             /* segments are... */
     double busy_ms;         /* ...for so long so far */

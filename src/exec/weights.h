@@ -8,8 +8,9 @@
  *   resident  the device of the only lane, where the server in this process has them: nothing arrives, and
  *             gradients stay there too (resident.c)
  *
- * Threads: a store is made and ended by the worker's thread, which also calls put, settle and leave; join is the
- * lanes', while they are built, one after another. What is called with an exec alone is that exec's thread's.
+ * Threads: a store is made and ended by the worker's thread, which also calls put, settle and
+ * leave; join is the lanes', while they are built, one after another. What is called with an exec
+ * alone is that exec's thread's.
  */
 #ifndef TEQUIO_EXEC_WEIGHTS_H
 #define TEQUIO_EXEC_WEIGHTS_H

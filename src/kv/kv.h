@@ -80,9 +80,10 @@ MUST_USE status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnat
 MUST_USE status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node,
                         span *sum, error *err);
 
-/* What slot `slot` of a push measured: REPORT to the server that it goes to. `beside` is a kv_beside. E_NOMEM. */
-MUST_USE status kv_say_beside(void *beside, int64_t step, uint32_t slot, const ProtobufCMessage *report,
-                              error *err);
+/* What slot `slot` of a push measured: REPORT to the server that it goes to. `beside` is a
+ * kv_beside. E_NOMEM. */
+MUST_USE status kv_say_beside(void *beside, int64_t step, uint32_t slot,
+                              const ProtobufCMessage *report, error *err);
 
 /* Ask for exactly `version` of `part`; the answer is hooks.part or hooks.gone. E_NOMEM. */
 MUST_USE status kv_pull(kv *k, int32_t part, int64_t version, error *err);

@@ -13,9 +13,11 @@ static void say(const char *name, double silent_s, const char *what)
     LOG_W("HUNG", "task=%s silent=%.1fs: %s", name, silent_s, what);
 }
 
-static const char unheard[] = "no word from it. It hangs and has to be started again, or its link is down";
-static const char lifeless[] = "an evaluation is awaited, and no sign of life of it is in the job dir. It hangs "
-                               "and has to be started again, or works on another folder";
+static const char unheard[] =
+    "no word from it. It hangs and has to be started again, or its link is down";
+static const char lifeless[] =
+    "an evaluation is awaited, and no sign of life of it is in the job dir. It hangs and has to be "
+    "started again, or works on another folder";
 
 /* For how long nobody is said to hang who is silent; a server that loads has as long as a start has. */
 static double timeout_s(const master *m)

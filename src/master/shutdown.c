@@ -56,7 +56,8 @@ static void say_stop(master *m, const Wire__Stop *stop)
 {
     for (size_t i = 0; i < m->members.n; i++) {
         member *one = &m->members.at[i];
-        one->told |= !one->suspect && (one->connection >= 0 || one->alive); /* without a connection: in this process */
+        /* without a connection: in this process */
+        one->told |= !one->suspect && (one->connection >= 0 || one->alive);
         master_send(m->listener, &one->peer, master_head(m, WIRE_STOP, 0), &stop->base);
     }
     for (int32_t i = 0; i < m->o->n_servers; i++) {

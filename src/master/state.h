@@ -126,7 +126,8 @@ typedef struct master {
     bool restore_verified;          /* all of it has been read */
     vote *vote;
     summaries *summaries;
-    batch_set applied;              /* units on every part, as the era begins; the lease scheduler's, like the next */
+    batch_set applied;              /* units on every part, as the era begins; the lease
+                                     * scheduler's, like the next */
     leases *leases;
 
     int64_t epoch_saved, epoch_recorded; /* newest epoch's end whose cut is over; in the results */

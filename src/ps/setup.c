@@ -399,7 +399,10 @@ static void load_next(ps *s)
         say_ready(s);
     else
         ps_reply(s, &s->master,
-                 (wire_head){.type = WIRE_LOAD, .part = s->load_part, .tag = wire_load_row_tag((int64_t)s->load_row)}, NULL);
+                 (wire_head){.type = WIRE_LOAD,
+                             .part = s->load_part,
+                             .tag = wire_load_row_tag((int64_t)s->load_row)},
+                 NULL);
 }
 
 status ps_take_loaded(ps *s, const net_message *m, const wire_head *h, error *err)

@@ -36,7 +36,8 @@ typedef struct driver {
     kv *(*kv)(const struct worker *w);      /* of the servers: names, who is up; any of several */
 
     int64_t (*held)(const struct worker *w);        /* the version held completely; -1: none, or nobody asks */
-    int64_t (*computing)(const struct worker *w);   /* the step whose slots are computed; -1: none, or the like */
+    int64_t (*computing)(const struct worker *w);   /* the step whose slots are computed; -1: none,
+                                                     * or the like */
     /* A number that changes with every step or batch done. *ret_busy: a lane computes, and does not wait. */
     int64_t (*progress)(const struct worker *w, bool *ret_busy);
     void (*say_wait)(const struct worker *w, double waited);        /* for what the lanes wait */

@@ -106,8 +106,8 @@ void worker_tell_hung(worker *w)
         return;
     w->master_hangs = true;
     LOG_W("HUNG",
-          "task=master.0 silent=%.1fs: no word from it. It hangs and has to be started again or, if others "
-          "hear it, our link is down",
+          "task=master.0 silent=%.1fs: no word from it. It hangs and has to be started again or, "
+          "if others hear it, our link is down",
           silent);
 }
 

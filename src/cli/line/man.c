@@ -56,7 +56,8 @@ static const char *exit_meaning(int code)
     case 201:
         return "A device failed.";
     case 202:
-        return "The job dir could not be written, for want of room or by its disk, or another master lives in it.";
+        return "The job dir could not be written, for want of room or by its disk, or another "
+               "master lives in it.";
     default:
         return NULL;
     }

@@ -396,7 +396,9 @@ static status read_job(const args *a, job *ret, error *err)
     const char *recover = args_text(a, "recover");
     int64_t step;
     if (recover && *recover && !choose_step(a, &step))
-        return FAIL(err, E_USAGE, "train: --recover=%s: must be --recover alone, or --recover=step-N as in step-500",
+        return FAIL(err, E_USAGE,
+                    "train: --recover=%s: must be --recover alone, or --recover=step-N as in "
+                    "step-500",
                     recover);
     if (recover && args_has(a, "force"))
         return FAIL(err, E_USAGE, "Illegal arguments: both force and recover are true.");

@@ -1,12 +1,12 @@
 /*
- * A list of contents: pieces of memory whose content is to be told by a short text, as the files are of which a
- * task makes its examples.
+ * A list of contents: pieces of memory whose content is to be told by a short text, as the files
+ * are of which a task makes its examples.
  *
- * The sampled hash costs milliseconds whatever there is: each piece that is longer than its share of
- * CONTENT_DIGEST_SAMPLE bytes gives its first and its last block, and one block of each of the equal stretches in
- * between, at a place drawn from a fixed seed. Shorter ones are hashed whole. So a difference in many
- * places, at an end or in the length is seen for certain or nearly so; one in a few bytes of gigabytes is
- * what the whole hash is for.
+ * The sampled hash costs milliseconds whatever there is: each piece that is longer than its share
+ * of CONTENT_DIGEST_SAMPLE bytes gives its first and its last block, and one block of each of the
+ * equal stretches in between, at a place drawn from a fixed seed. Shorter ones are hashed whole. So
+ * a difference in many places, at an end or in the length is seen for certain or nearly so; one in
+ * a few bytes of gigabytes is what the whole hash is for.
  *
  * Memory is borrowed. Pure functions but for the list. Threads: a list belongs to one at a time.
  */

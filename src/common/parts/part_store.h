@@ -11,11 +11,12 @@
  *
  *     the lane makes its gradient  ->  take .. an update .. give  ->  the lane reads its weights
  *
- * A store makes, bit for bit, the values that every other makes. Once a device failed, whatever can say so does,
- * in the same words: nothing is read of what may be unsound.
+ * A store makes, bit for bit, the values that every other makes. Once a device failed, whatever can
+ * say so does, in the same words: nothing is read of what may be unsound.
  *
- * Threads: a store is open before the second thread hears of it. Then its memory and what is done with that
- * belong to any, also concurrently; its optimizer to one, the server's. A part belongs to its present holder.
+ * Threads: a store is open before the second thread hears of it. Then its memory and what is done
+ * with that belong to any, also concurrently; its optimizer to one, the server's. A part belongs to
+ * its present holder.
  */
 #ifndef TEQUIO_COMMON_PARTS_PART_STORE_H
 #define TEQUIO_COMMON_PARTS_PART_STORE_H

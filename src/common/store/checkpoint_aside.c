@@ -117,8 +117,10 @@ status checkpoint_undo(const jobdir *d, int64_t after, error *err)
         char *path = checkpoint_path(d, list[n]), *name = NULL;
         st = rename_to(path, CHECKPOINT_UNDONE, &name, err);
         if (st == OK)
-            LOG_W("CHECKPOINT_UNDONE", "checkpoint step=%lld: the job goes back to step %lld; it is kept as %s until newer "
-                  "ones take its place", (long long)list[n], (long long)after, strrchr(name, '/') + 1);
+            LOG_W("CHECKPOINT_UNDONE",
+                  "checkpoint step=%lld: the job goes back to step %lld; it is kept as %s until "
+                  "newer ones take its place",
+                  (long long)list[n], (long long)after, strrchr(name, '/') + 1);
         free(name);
         free(path);
     }

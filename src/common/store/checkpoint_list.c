@@ -75,5 +75,6 @@ status checkpoint_list(const jobdir *d, int64_t **ret_steps, size_t *ret_n, erro
 
 bool checkpoint_is_aside(const char *rest)
 {
-    return strncmp(rest, CHECKPOINT_DAMAGED, strlen(CHECKPOINT_DAMAGED)) == 0 || strncmp(rest, CHECKPOINT_UNDONE, strlen(CHECKPOINT_UNDONE)) == 0;
+    return strncmp(rest, CHECKPOINT_DAMAGED, strlen(CHECKPOINT_DAMAGED)) == 0 ||
+           strncmp(rest, CHECKPOINT_UNDONE, strlen(CHECKPOINT_UNDONE)) == 0;
 }

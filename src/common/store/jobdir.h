@@ -68,7 +68,8 @@ void jobdir_close(jobdir **d);
 /* The job comes to its first step, and is one to resume from now on; or to the first one of a start
  * that moves its end, which happens now. */
 MUST_USE status jobdir_begin(jobdir *d, error *err);
-/* It was told to go back to a checkpoint, and has not come to a step since: what servers hold counts no more. */
+/* It was told to go back to a checkpoint, and has not come to a step since: what servers hold
+ * counts no more. */
 bool jobdir_goes_back(const jobdir *d);
 /* A first start that failed before that is taken back: what it made is removed, and only that; with
  * `all` also what others read of it (state.json, log) and folders that it made. Does nothing for any

@@ -77,8 +77,10 @@ status jobdir_go_back(jobdir *d, const jobdir_request *r, error *err)
     TRY(jobdir_is_done(d, &is_done, err));
     bool must = jobdir_must_go_back(d, r, is_done);
     if (r->chooses && !must)
-        LOG_W("BACK", "to step=%lld the job went before, and it goes on from its newest checkpoint: a task that is "
-              "started again is told the same", (long long)r->step);
+        LOG_W("BACK",
+              "to step=%lld the job went before, and it goes on from its newest checkpoint: a task "
+              "that is started again is told the same",
+              (long long)r->step);
     if (must)
         TRY(mark(d, r->step, true, err));
     if (!jobdir_goes_back(d))

@@ -62,7 +62,8 @@ const json_t *jobdir_value_at(const json_t *tree, const char *path);
 
 /* Whether the request chooses a step, and that was not carried out before. */
 bool jobdir_must_go_back(const jobdir *d, const jobdir_request *r, bool is_done);
-/* E_CONFIG lists the checkpoints that there are if that step is none; E_DATA: it is damaged. Reads all of it. */
+/* E_CONFIG lists the checkpoints that there are if that step is none; E_DATA: it is damaged.
+ * Reads all of it. */
 MUST_USE status jobdir_check_choice(const jobdir *d, int64_t step, error *err);
 /* Goes back, or finishes what an earlier start began of it. */
 MUST_USE status jobdir_go_back(jobdir *d, const jobdir_request *r, error *err);

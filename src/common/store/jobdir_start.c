@@ -302,8 +302,8 @@ static status check_choice(const jobdir *d, const jobdir_request *r, action what
 {
     bool is_done = false;
     if (what != RESUME && what != MOVE_END)
-        return FAIL(err, E_CONFIG, "--recover=step-%lld: '%s' holds no job that has made a step", (long long)r->step,
-                    d->path);
+        return FAIL(err, E_CONFIG, "--recover=step-%lld: '%s' holds no job that has made a step",
+                    (long long)r->step, d->path);
     TRY(jobdir_is_done(d, &is_done, err));
     return jobdir_must_go_back(d, r, is_done) ? jobdir_check_choice(d, r->step, err) : OK;
 }

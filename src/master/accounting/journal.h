@@ -12,10 +12,11 @@
  * A record is written, with one write, before anything follows from it, so it outlives the master
  * whatever kills that. Where the disk takes none, records wait in memory, in their order, until a
  * flush works; whoever reported what waits must keep it as well (journal_oldest_waiting). journal_sync
- * makes it outlive the machine: before a checkpoint is committed, and about once a second. Half a record at the end, or a damaged one, ends the journal. A BASE
- * comes now and then; what lies before the newest one that a checkpoint needs is dropped once that
- * is committed (journal_trim). Opening and trimming make a new file, sync and rename it: a frozen
- * master that thaws writes into the old one.
+ * makes it outlive the machine: before a checkpoint is committed, and about once a second. Half a
+ * record at the end, or a damaged one, ends the journal. A BASE comes now and then; what lies
+ * before the newest one that a checkpoint needs is dropped once that is committed (journal_trim).
+ * Opening and trimming make a new file, sync and rename it: a frozen master that thaws writes into
+ * the old one.
  *
  * Threads: belongs to the master's thread.
  */

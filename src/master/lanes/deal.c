@@ -257,7 +257,8 @@ static deal_change look_at_pace(deal *d, const hedge_lane *lanes, size_t n_lanes
 
 static bool look_for_late(deal *d, const hedge_lane *lanes, size_t n_lanes, uint32_t view, int64_t now_us)
 {
-    hedge_scene scene = {.owners = d->owners, .open = &d->open, .lanes = lanes, .n_lanes = n_lanes, .view = view};
+    hedge_scene scene = {
+        .owners = d->owners, .open = &d->open, .lanes = lanes, .n_lanes = n_lanes, .view = view};
     if (!hedges_any_late(&scene, now_us))
         return false;
     model m = make_model(d, lanes, n_lanes);

@@ -52,22 +52,20 @@ static inline loss_scale entry_scale(const entry *e)
     return e->scales[e->version & 1];
 }
 
-/* table_update.c */
-/* How many terms a part has; their tensors go into `ret_tensors` if that is not NULL. */
-size_t entry_terms(const flat *f, int32_t part, int32_t *ret_tensors);
-/* Squares of the trainable elements, without their scale, which double has room for: begun; and what came of
- * it, which is waited for. Statistics add nothing, but what is not finite among them shows. */
-MUST_USE status entry_square_sum_begin(const table *t, int32_t part, const float *grad, error *err);
-MUST_USE status entry_square_sum_end(const table *t, int32_t part, double *ret, error *err);
-/* The newest weights and state, a step further. What goes out may be the entry's own. */
-MUST_USE status entry_update(const table *t, int32_t part, float scale, const float *grad, span *out,
-                             span *const *slots_out, error *err);
+/* Where it lies in the part. */
+static inline update_span entry_span(const flat *f, int32_t part, const part_segment *s)
+{
+    return (update_span){.first = (uint32_t)(s->at - f->parts[part].begin), .n = (uint32_t)s->n};
+}
 
 /* table_host.c: the server's threads, which are kept; NULL: its own alone. For sums of so many terms. */
 part_optimizer *host_optimizer_create(thread_pool *threads, size_t most_terms);
 void host_optimizer_destroy(part_optimizer **o);
 
-/* table_vote.c: the sum of a step is there, and waits for the verdict. */
+/* table_vote.c */
+/* How many terms a part's square sum has; their tensors go into `ret_tensors` if that is not NULL. */
+size_t entry_terms(const flat *f, int32_t part, int32_t *ret_tensors);
+/* The sum of a step is there, and waits for the verdict. */
 MUST_USE status entry_vote(table *t, int32_t part, const float *grad, error *err);
 
 /* table_copy.c: an entry that is held, and awaits every vector; and its end. */

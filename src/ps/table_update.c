@@ -1,53 +1,13 @@
 /*
- * What a table has computed (part_store.h), wherever its parts lie: the square sum of a gradient, whose terms
- * are added here in their order, and what a step makes of weights and state.
+ * A step of a part: what is pushed is summed, and at the root of the tree weights and state go one further,
+ * at once or when the vote has been heard. What computes is the optimizer of the store (part_store.h).
  */
 #include "ps/table_entry.h"
 
-/* --- square sums --- */
+/* Where nobody votes. */
+static const verdict as_it_is = {.scale = 1};
 
-size_t entry_terms(const flat *f, int32_t part, int32_t *ret_tensors)
-{
-    size_t n_segments, n = 0;
-    const part_segment *s = flat_part_segments(f, part, &n_segments);
-    for (size_t i = 0; i < n_segments; i++)
-        for (int64_t at = s[i].at, end = s[i].at + s[i].n; at < end; n++) {
-            if (ret_tensors)
-                ret_tensors[n] = s[i].tensor;
-            at = (at / PART_GRAIN + 1) * PART_GRAIN;
-        }
-    return n;
-}
-
-static update_span span_of(const flat *f, int32_t part, const part_segment *s)
-{
-    return (update_span){.first = (uint32_t)(s->at - f->parts[part].begin), .n = (uint32_t)s->n};
-}
-
-status entry_square_sum_begin(const table *t, int32_t part, const float *grad, error *err)
-{
-    size_t n_spans, n = entry_terms(t->o.flat, part, NULL);
-    const part_segment *s = flat_part_segments(t->o.flat, part, &n_spans);
-    for (size_t i = 0; i < n_spans; i++)
-        t->spans[i] = span_of(t->o.flat, part, &s[i]);
-    return t->optimizer->ops->square_sums(t->optimizer, part, t->spans, n_spans, grad, n, err);
-}
-
-status entry_square_sum_end(const table *t, int32_t part, double *ret, error *err)
-{
-    const flat *f = t->o.flat;
-    size_t n = entry_terms(f, part, t->tensors);
-    double inverse = (double)loss_scale_inverse(entry_scale(&t->entries[part])), sum = 0;
-    TRY(t->optimizer->ops->terms(t->optimizer, part, n, t->terms, err));
-    for (size_t i = 0; i < n; i++) {
-        bool counts = f->tensors[t->tensors[i]].kind == TENSOR_TRAINABLE;
-        sum += (counts ? 1.0 : 0.0) * t->terms[i];
-    }
-    *ret = sum * inverse * inverse;
-    return OK;
-}
-
-/* --- updates --- */
+/* --- the update --- */
 
 /* What becomes of a tensor's elements; `inverse` of the loss scale. */
 static void rule_of(const tensor_decl *d, float inverse, update_span *ret)
@@ -64,7 +24,7 @@ static size_t spans_of(const table *t, int32_t part, float inverse)
     size_t n_segments, n = 0;
     const part_segment *s = flat_part_segments(f, part, &n_segments);
     for (size_t i = 0; i < n_segments; i++) {
-        update_span one = span_of(f, part, &s[i]), *last = n ? &t->spans[n - 1] : NULL;
+        update_span one = entry_span(f, part, &s[i]), *last = n ? &t->spans[n - 1] : NULL;
         rule_of(&f->tensors[s[i].tensor], inverse, &one);
         if (last && last->how == one.how && one.how != UPDATE_AVERAGE &&
             last->first + last->n == one.first)
@@ -75,8 +35,9 @@ static size_t spans_of(const table *t, int32_t part, float inverse)
     return n;
 }
 
-status entry_update(const table *t, int32_t part, float scale, const float *grad, span *out,
-                    span *const *slots_out, error *err)
+/* The newest weights and state, a step further. What goes out may be the entry's own. */
+static status update_entry(const table *t, int32_t part, float scale, const float *grad, span *out,
+                           span *const *slots_out, error *err)
 {
     const entry *e = &t->entries[part];
     loss_scale now = entry_scale(e);
@@ -96,4 +57,167 @@ status entry_update(const table *t, int32_t part, float scale, const float *grad
     }
     return t->optimizer->ops->update(t->optimizer, &u, grad, e->weights[e->version & 1]->floats,
                                      out->floats, in, to, err);
+}
+
+/* State nobody else holds is updated in place; state a cut holds moves to a fresh block. */
+static status slots_writable(table *t, entry *e, span *ret_out[OPTIM_SLOTS], error *err)
+{
+    for (size_t i = 0; i < t->n_slots; i++) {
+        ret_out[i] = e->slots[i];
+        if (span_is_shared(e->slots[i]))
+            TRY(block_pool_take(&e->pool, &ret_out[i], err));
+    }
+    return OK;
+}
+
+/* *ret: the weights of the next version; in the place of the last one, or in a block of their own. */
+static status move(table *t, int32_t part, float scale, const float *grad, span **ret, error *err)
+{
+    entry *e = &t->entries[part];
+    span *slots[OPTIM_SLOTS] = {NULL}, **before = &e->weights[e->version & 1];
+    part_store *store = t->o.store;
+    if (store->weights)
+        *ret = span_hold(*before);
+    else
+        TRY(block_pool_take(&e->pool, ret, err));
+    TRY(slots_writable(t, e, slots, err));
+    TRY(update_entry(t, part, scale, grad, *ret, slots, err));
+    for (size_t i = 0; i < t->n_slots; i++) {
+        if (slots[i] != e->slots[i])
+            span_drop(e->slots[i]);
+        e->slots[i] = slots[i];
+    }
+    if (store->weights)
+        span_drop(span_move(before));
+    return store->memory->give(store, part, err);
+}
+
+/* Version t becomes t+1. The block of version t-1 goes first, so that its memory can serve. */
+static status apply(table *t, int32_t part, span *root, verdict v, error *err)
+{
+    entry *e = &t->entries[part];
+    int64_t next = e->version + 1;
+    span **out = &e->weights[next & 1];
+    span_drop(*out);
+    *out = v.skip ? span_hold(e->weights[e->version & 1]) : NULL;
+    status st = v.skip ? OK : move(t, part, v.scale, root->floats, out, err);
+    if (st == OK) {
+        e->scales[next & 1] = loss_scale_next(&t->o.scaling, entry_scale(e), v.skip);
+        e->version = next;
+        (void)batch_set_add(&e->applied, e->unit);
+        e->batches += e->step_slots;
+        e->step_slots = 0;
+        st = t->hooks.applied(t->hooks.user, part, next, root->floats, err);
+    }
+    span_drop(root);
+    return st;
+}
+
+static status apply_root(table *t, int32_t part, verdict v, error *err)
+{
+    span *root = t->entries[part].root;
+    t->entries[part].root = NULL;
+    return apply(t, part, root, v, err);
+}
+
+static status root_reached(table *t, int32_t part, span *root, error *err)
+{
+    entry *e = &t->entries[part];
+    if (t->hooks.summed)
+        t->hooks.summed(t->hooks.user, part, e->version, e->step_slots, root);
+    if (!t->o.votes)
+        return apply(t, part, root, as_it_is, err);
+    e->root = root;
+    TRY(entry_vote(t, part, root->floats, err));
+    /* a standby hears the verdict from the master and the sum from another server, in any order */
+    return e->version == t->verdict_step ? apply_root(t, part, t->verdict, err) : OK;
+}
+
+/* --- what is pushed --- */
+
+/* The gradient of a batch, in whatever order batches come. */
+static status push_batch(table *t, int32_t part, int64_t batch, span *sum, push_result *ret,
+                         error *err)
+{
+    entry *e = table_holds(t, part) ? &t->entries[part] : NULL;
+    *ret = PUSH_WRONG;
+    if (!e || !e->live)
+        error_set(err, E_PROTOCOL, "part %d is not trained on this server", part);
+    else if (batch < 0 || batch >= t->o.total || !batch_set_fits(&e->applied, batch))
+        error_set(err, E_PROTOCOL, "part %d: batch %lld of %lld was pushed when all below %lld are in",
+                  part, (long long)batch, (long long)t->o.total, (long long)e->applied.floor);
+    else if (span_n(sum) != e->pool.n)
+        error_set(err, E_PROTOCOL, "part %d: %zu elements were pushed, it has %zu", part,
+                  span_n(sum), e->pool.n);
+    else
+        *ret = schedule_may_apply(&t->o.schedule, &e->applied, batch) ? PUSH_TAKEN : PUSH_STALE;
+    if (*ret == PUSH_TAKEN) {
+        e->unit = batch;
+        e->step_slots = 1;
+        return apply(t, part, sum, as_it_is, err);
+    }
+    span_drop(sum);
+    return OK;
+}
+
+status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node, span *sum,
+                  push_result *ret, error *err)
+{
+    if (!t->o.schedule.in_order)
+        return push_batch(t, part, step, sum, ret, err);
+    part_store *store = t->o.store;
+    entry *e = table_holds(t, part) ? &t->entries[part] : NULL;
+    *ret = PUSH_WRONG;
+    if (!e || !e->live)
+        error_set(err, E_PROTOCOL, "part %d is not trained on this server", part);
+    else if (e->awaited)
+        error_set(err, E_PROTOCOL, "part %d is not complete on this server", part);
+    else if (step > e->version || step < 0)
+        error_set(err, E_PROTOCOL, "part %d: step %lld was pushed at version %lld", part,
+                  (long long)step, (long long)e->version);
+    else if (step == e->version && (n_slots != steps_slots(&t->o.steps, step) ||
+                                    !tree_node_is_valid(node, n_slots) || span_n(sum) != e->pool.n))
+        error_set(err, E_PROTOCOL,
+                  "part %d: node (%u,%u) of %u slots and %zu elements does not fit", part,
+                  node.level, node.index, n_slots, span_n(sum));
+    else
+        *ret = step < e->version || e->root ? PUSH_STALE : PUSH_TAKEN;
+    if (*ret != PUSH_TAKEN) {
+        span_drop(sum);
+        return OK;
+    }
+    if (!e->step_slots) {
+        e->unit = step;
+        e->step_slots = n_slots;
+        tree_reducer_begin(e->reducer, n_slots);
+    }
+    tree_node root = {.level = tree_root_level(n_slots)};
+    tree_reducer_pool pool = block_pool_for_reducer(&e->pool);
+    tree_reduced result;
+    bool computes = tree_reducer_held(e->reducer) > 0;
+    status st = store->memory->take(store, part, err);
+    if (st == OK)
+        st = tree_reducer_add(e->reducer, node, sum, root, &pool, &result, err);
+    if (st != OK) {
+        span_drop(sum);
+        return st;
+    }
+    if (computes)
+        TRY(store->memory->give(store, part, err));
+    return result == TREE_COMPLETE ? root_reached(t, part, tree_reducer_take(e->reducer, root), err) : OK;
+}
+
+status table_verdict_on(table *t, int32_t part, int64_t step, verdict v, error *err)
+{
+    const entry *e = &t->entries[part];
+    return e->held && e->version == step && e->root ? apply_root(t, part, v, err) : OK;
+}
+
+status table_verdict(table *t, int64_t step, verdict v, error *err)
+{
+    t->verdict_step = step;
+    t->verdict = v;
+    for (int32_t p = 0; p < t->o.flat->n_live_parts; p++)
+        TRY(table_verdict_on(t, p, step, v, err));
+    return OK;
 }

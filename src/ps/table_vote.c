@@ -6,6 +6,48 @@
 
 #include <string.h>
 
+/* --- the norm --- */
+
+size_t entry_terms(const flat *f, int32_t part, int32_t *ret_tensors)
+{
+    size_t n_segments, n = 0;
+    const part_segment *s = flat_part_segments(f, part, &n_segments);
+    for (size_t i = 0; i < n_segments; i++)
+        for (int64_t at = s[i].at, end = s[i].at + s[i].n; at < end; n++) {
+            if (ret_tensors)
+                ret_tensors[n] = s[i].tensor;
+            at = (at / PART_GRAIN + 1) * PART_GRAIN;
+        }
+    return n;
+}
+
+/* Squares of the trainable elements, without their scale, which double has room for: begun; and what came
+ * of it, which is waited for. Statistics add nothing, but what is not finite among them shows. */
+static status begin_square_sum(const table *t, int32_t part, const float *grad, error *err)
+{
+    size_t n_spans, n = entry_terms(t->o.flat, part, NULL);
+    const part_segment *s = flat_part_segments(t->o.flat, part, &n_spans);
+    for (size_t i = 0; i < n_spans; i++)
+        t->spans[i] = entry_span(t->o.flat, part, &s[i]);
+    return t->optimizer->ops->square_sums(t->optimizer, part, t->spans, n_spans, grad, n, err);
+}
+
+static status end_square_sum(const table *t, int32_t part, double *ret, error *err)
+{
+    const flat *f = t->o.flat;
+    size_t n = entry_terms(f, part, t->tensors);
+    double inverse = (double)loss_scale_inverse(entry_scale(&t->entries[part])), sum = 0;
+    TRY(t->optimizer->ops->terms(t->optimizer, part, n, t->terms, err));
+    for (size_t i = 0; i < n; i++) {
+        bool counts = f->tensors[t->tensors[i]].kind == TENSOR_TRAINABLE;
+        sum += (counts ? 1.0 : 0.0) * t->terms[i];
+    }
+    *ret = sum * inverse * inverse;
+    return OK;
+}
+
+/* --- the vote --- */
+
 static status say(table *t, int32_t part, double norm, error *err)
 {
     entry *e = &t->entries[part];
@@ -18,7 +60,7 @@ static status say_next(table *t, error *err)
 {
     int32_t part = t->summing[0];
     double norm;
-    TRY(entry_square_sum_end(t, part, &norm, err));
+    TRY(end_square_sum(t, part, &norm, err));
     t->entries[part].summing = false;
     memmove(t->summing, t->summing + 1, (size_t)--t->n_summing * sizeof *t->summing);
     return say(t, part, norm, err);
@@ -43,7 +85,7 @@ status entry_vote(table *t, int32_t part, const float *grad, error *err)
     e->last_norm = e->norm;
     e->summing = true;
     t->summing[t->n_summing++] = part;
-    TRY(entry_square_sum_begin(t, part, grad, err));
+    TRY(begin_square_sum(t, part, grad, err));
     return say_finished(t, err);
 }
 

@@ -150,7 +150,7 @@ inline die(s) {
 /* the standby has the sum of the step that is owed to it */
 #define has_taken(step) (its.version[x] != NONE && its.version[x] + its.root[x] > step)
 
-/* Part x on server s: src/ps/table.c, replicator.c. */
+/* Part x on server s: src/ps/table_update.c, replicator.c. */
 proctype part(byte s, x) {
 end:
     do

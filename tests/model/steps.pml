@@ -29,7 +29,7 @@
 #define bit(set, i) ((set) >> (i) & 1)
 #define node(slot, part) ((slot) * 2 + (part))
 
-/* --- src/ps/table.c, src/common/parts/tree.c --- */
+/* --- src/ps/table_update.c, src/common/parts/tree.c --- */
 
 byte version[2];
 byte fold[2];                   /* bit k: slot k of step `version` is in the sum */

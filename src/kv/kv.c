@@ -25,7 +25,7 @@ static status say_hello(kv *k, int32_t s, error *err)
     span payload = span_for_call(k->hello->data, k->hello->size);
     wire_head h = k->identity;
     h.type = WIRE_HELLO;
-    h.tag = wire_hello_server_tag(k->first_server + s);
+    wire_set_hello_server(&h, k->first_server + s);
     h.bytes = payload.bytes;
     return kv_send(k, s, &h, &payload, err);
 }
@@ -136,8 +136,8 @@ static status pull_send(kv *k, int32_t part, uint8_t flags, error *err)
     h.type = WIRE_PULL;
     h.flags = flags;
     h.part = part;
-    h.step = k->pulls[part].version;
-    h.tag = wire_pull_floor_tag(k->pulls[part].floor);
+    wire_set_pull_unit(&h, k->pulls[part].version);
+    wire_set_pull_floor(&h, k->pulls[part].floor);
     return kv_send(k, k->placement[part], &h, NULL, err);
 }
 
@@ -193,7 +193,7 @@ static void take_part(kv *k, const wire_head *h, const net_message *m)
 {
     pull *asked = &k->pulls[h->part];
     int64_t version = asked->version;
-    bool is_it = version == (asked->newest ? wire_part_batch(h) : h->step);
+    bool is_it = version == (asked->newest ? wire_part_batch(h) : wire_part_version(h));
     if (!is_it || version < 0 || (int64_t)span_n(m->payload) != flat_part_elements(k->flat, h->part))
         return;
     loss_scale scale = {.exponent = 0};
@@ -213,9 +213,9 @@ static void take_gone(kv *k, const wire_head *h)
     pull *asked = &k->pulls[h->part];
     if (asked->version < 0 || asked->newest || asked->version != wire_gone_asked(h))
         return;
-    pushes_outdate(k, h->part, h->step);
+    pushes_outdate(k, h->part, wire_gone_newest(h));
     asked->version = -1;
-    k->hooks.gone(k->hooks.user, h->part, h->step);
+    k->hooks.gone(k->hooks.user, h->part, wire_gone_newest(h));
 }
 
 static status take_refused(kv *k, int32_t s, const wire_head *h, const net_message *m, error *err)

@@ -127,7 +127,7 @@ status kv_say_beside(void *beside, int64_t step, uint32_t slot, const ProtobufCM
     h.type = WIRE_REPORT;
     h.step = step;
     h.slots = b->push->slots;
-    h.node.index = slot;
+    wire_set_report_slot(&h, slot);
     h.bytes = payload.bytes;
     return kv_send(k, k->placement[b->push->part], &h, &payload, err);
 }

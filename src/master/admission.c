@@ -20,7 +20,7 @@ static void refuse(master *m, const net_peer *to, status st, const error *why)
         LOG_W("REFUSED", "%u others since", others);
     if (speaks)
         LOG_W("REFUSED", "%s", why->text);
-    master_send(m->listener, to, master_head(m, WIRE_REFUSED, 0), &r.base);
+    master_send(m->listener, to, master_head(m, WIRE_REFUSED), &r.base);
 }
 
 void master_refuse_member(master *m, member *one, const error *why)
@@ -52,7 +52,7 @@ void master_welcome(master *m, const member *one)
     w.incarnation = one->incarnation;
     w.declare = !one->declared && (m->files_settled || !one->files);
     w.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
-    master_send(m->listener, &one->peer, master_head(m, WIRE_WELCOME, 0), &w.base);
+    master_send(m->listener, &one->peer, master_head(m, WIRE_WELCOME), &w.base);
 }
 
 /* Says whether it has become a member, or was one; *ret_waits: it has to ask again. */

@@ -125,10 +125,11 @@ static status check_term(master *m, const wire_head *h, error *err)
 static void note_version(master *m, member *from, const wire_head *h)
 {
     char name[TASK_NAME];
-    if (from->whole || m->phase != RUN || h->era != m->identity.era || !h->step)
+    int64_t held = wire_heartbeat_held(h);
+    if (from->whole || m->phase != RUN || h->era != m->identity.era || held < 0)
         return;
     LOG_I("WHOLE", "task=%s holds version %lld: slots are dealt anew", member_name(from, name),
-          (long long)h->step - 1);
+          (long long)held);
     from->whole = true;
     m->view_due = true;
 }
@@ -167,8 +168,9 @@ static status take_worker(master *m, const net_message *message, error *err)
     }
     char name[TASK_NAME];
     if (h.type == WIRE_HEARTBEAT) {
-        wire_head alive = master_head(m, WIRE_ALIVE, m->limit);
-        alive.tag = wire_alive_view_tag(!from ? WIRE_NO_VIEW : m->phase >= RUN ? m->view_id : 0);
+        wire_head alive = master_head(m, WIRE_ALIVE);
+        wire_set_alive_limit(&alive, m->limit);
+        wire_set_alive_view(&alive, !from ? WIRE_NO_VIEW : m->phase >= RUN ? m->view_id : 0);
         master_send(m->listener, &message->from, alive, NULL);
     }
     if (h.type == WIRE_PREEMPT && from)
@@ -245,8 +247,8 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
     } else if (h->type == WIRE_CUT_LATE && runs) {
         st = master_take_cut_late(m, (const Wire__CutLate *)p, err);
     } else if (h->type == WIRE_HISTOGRAM && runs) {
-        st = summaries_take(m->summaries, accounting_events(m->accounting), h->step,
-                            (const Wire__Histogram *)p, err);
+        st = summaries_take(m->summaries, accounting_events(m->accounting),
+                            wire_histogram_version(h), (const Wire__Histogram *)p, err);
     } else if (h->type == WIRE_FAILED) {
         m->servers[s].told = true;
         take_failed(m, NULL, (const Wire__Stop *)p);

@@ -113,9 +113,10 @@ static void send_leases(master *m)
     int64_t timeout_us = (int64_t)(master_option(m, "distributed.heartbeat_timeout") * SECOND_US);
     leases_hedge(m->leases, clock_us(), timeout_us);
     while (leases_next(m->leases, limit_of(m), clock_us(), &l)) {
-        wire_head h = master_head(m, WIRE_LEASE, l.batch);
-        h.node.index = l.lane.lane;
-        h.tag = wire_lease_floor_tag(l.floor);
+        wire_head h = master_head(m, WIRE_LEASE);
+        wire_set_lease_batch(&h, l.batch);
+        wire_set_lease_lane(&h, l.lane.lane);
+        wire_set_lease_floor(&h, l.floor);
         const member *to = holder_of(m, &l);
         if (to)
             master_send(m->listener, &to->peer, h, NULL);

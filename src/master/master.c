@@ -55,7 +55,7 @@ static status beat(master *m, int64_t now_us, error *err)
     for (int32_t i = 0; i < m->o->n_servers; i++) {
         m->servers[i].unanswered++;
         if (m->servers[i].welcomed)
-            master_send(m->servers[i].socket, NULL, master_head(m, WIRE_HEARTBEAT, 0), NULL);
+            master_send(m->servers[i].socket, NULL, master_head(m, WIRE_HEARTBEAT), NULL);
     }
     return master_watch_servers(m, now_us, err);
 }

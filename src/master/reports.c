@@ -194,7 +194,7 @@ status master_steps_done(master *m, int64_t before, error *err)
 
 status master_record(master *m, const wire_head *h, const Wire__Report *r, error *err)
 {
-    slot_report said = reports_read(r, h->step, h->node.index);
+    slot_report said = reports_read(r, h->step, (uint32_t)wire_report_slot(h));
     int64_t before = accounting_totals_of(m->accounting)->step;
     if (said.step >= m->total)
         return OK;
@@ -205,6 +205,8 @@ status master_record(master *m, const wire_head *h, const Wire__Report *r, error
 void master_say_reported(master *m)
 {
     int64_t step = accounting_recorded(m->accounting);
-    master_send_workers(m, master_head(m, WIRE_REPORTED, step), NULL);
-    master_send_servers(m, master_head(m, WIRE_REPORTED, step), NULL);
+    wire_head h = master_head(m, WIRE_REPORTED);
+    wire_set_reported_until(&h, step);
+    master_send_workers(m, h, NULL);
+    master_send_servers(m, h, NULL);
 }

@@ -144,9 +144,9 @@ status master_oldest_checkpoint(const master *m, int64_t *ret, error *err)
 static void send_loaded(master *m, int32_t s, int32_t part, int64_t row, const void *data,
                         size_t bytes)
 {
-    wire_head h = master_head(m, WIRE_LOADED, 0);
+    wire_head h = master_head(m, WIRE_LOADED);
     h.part = part;
-    h.tag = wire_loaded_row_tag(row);
+    wire_set_loaded_row(&h, row);
     h.bytes = bytes;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);

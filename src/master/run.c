@@ -37,7 +37,9 @@ static void say_cut(master *m, int32_t s, cut_order *order)
     cut.replaces = order->replaces;
     cut.saved = saver_last(m->saver);
     cut.must = order->must;
-    master_send(m->servers[s].socket, NULL, master_head(m, WIRE_CUT, order->version), &cut.base);
+    wire_head h = master_head(m, WIRE_CUT);
+    wire_set_cut_version(&h, order->version);
+    master_send(m->servers[s].socket, NULL, h, &cut.base);
 }
 
 void master_order_cuts(master *m)
@@ -50,7 +52,9 @@ void master_order_cuts(master *m)
     if (limit == m->limit)
         return;
     m->limit = limit;
-    master_send_workers(m, master_head(m, WIRE_LIMIT, limit), NULL);
+    wire_head h = master_head(m, WIRE_LIMIT);
+    wire_set_limit(&h, limit);
+    master_send_workers(m, h, NULL);
 }
 
 void master_order_histograms(master *m)
@@ -58,8 +62,10 @@ void master_order_histograms(master *m)
     int64_t version = summaries_order(m->summaries, step_now(m), m->total);
     if (version < 0)
         return;
-    Wire__Histogram h = WIRE__HISTOGRAM__INIT;
-    master_send_servers(m, master_head(m, WIRE_HISTOGRAM, version), &h.base);
+    Wire__Histogram ask = WIRE__HISTOGRAM__INIT;
+    wire_head h = master_head(m, WIRE_HISTOGRAM);
+    wire_set_histogram_version(&h, version);
+    master_send_servers(m, h, &ask.base);
 }
 
 status master_stop_early(master *m, error *err)
@@ -116,7 +122,8 @@ status master_begin_run(master *m, error *err)
 static void say_verdict(master *m, int32_t s)
 {
     Wire__Verdict v = WIRE__VERDICT__INIT;
-    wire_head h = master_head(m, WIRE_VERDICT, m->verdict_step);
+    wire_head h = master_head(m, WIRE_VERDICT);
+    h.step = m->verdict_step;
     v.scale = m->verdict.scale;
     v.skip = m->verdict.skip;
     if (s < 0)
@@ -161,7 +168,7 @@ static void ask_piece(master *m, const shard_piece *p)
     ask.id = p->id;
     ask.shard = (uint32_t)p->shard;
     ask.offset = p->offset;
-    master_send(m->servers[p->server].socket, NULL, master_head(m, WIRE_SHARD, 0), &ask.base);
+    master_send(m->servers[p->server].socket, NULL, master_head(m, WIRE_SHARD), &ask.base);
 }
 
 status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire__CutDone *c,
@@ -171,7 +178,7 @@ status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire
         return OK;
     shard_report r = {
         .id = c->id,
-        .version = h->step,
+        .version = wire_cut_done_version(h),
         .shard = (int32_t)c->shard,
         .server = s,
         .file = c->file,

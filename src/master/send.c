@@ -7,11 +7,10 @@ double master_option(const master *m, const char *key)
     return config_f64(m->o->config, key);
 }
 
-wire_head master_head(const master *m, wire_type type, int64_t step)
+wire_head master_head(const master *m, wire_type type)
 {
     wire_head h = m->identity;
     h.type = type;
-    h.step = step;
     return h;
 }
 

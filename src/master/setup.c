@@ -18,8 +18,8 @@
 
 void master_say_hello(master *m, server *s)
 {
-    wire_head h = master_head(m, WIRE_HELLO, 0);
-    h.tag = wire_hello_server_tag(m->o->first_server + (int32_t)(s - m->servers));
+    wire_head h = master_head(m, WIRE_HELLO);
+    wire_set_hello_server(&h, m->o->first_server + (int32_t)(s - m->servers));
     h.bytes = m->hello.size;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);
@@ -218,7 +218,7 @@ void master_say_setup(master *m, int32_t s)
     w.lineage = m->lineage;
     w.loss_scale = loss_scale_pack(m->scale);
     master_fill_shards(m, &w);
-    master_send(m->servers[s].socket, NULL, master_head(m, WIRE_SETUP, 0), &w.base);
+    master_send(m->servers[s].socket, NULL, master_head(m, WIRE_SETUP), &w.base);
     master_clear_shards(&w);
     wire_declaration_clear(&declaration);
 }

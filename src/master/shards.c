@@ -198,7 +198,7 @@ status master_take_backed(master *m, int32_t s, const wire_head *h, error *err)
     const holders *one = shard < m->assign.n ? &m->assign.shards[shard] : NULL;
     if (!one || one->acting != s || one->standby == HOLDER_NONE)
         return OK;
-    if (h->step)
+    if (wire_backed_unanswered(h))
         return part_from_standby(m, one, err);
     if (assign_back(&m->assign, (int32_t)shard))
         LOG_I("BACKED", "shard=%d acting=ps.%d standby=ps.%d", (int)shard, s, one->standby);

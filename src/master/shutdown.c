@@ -58,13 +58,13 @@ static void say_stop(master *m, const Wire__Stop *stop)
         member *one = &m->members.at[i];
         /* without a connection: in this process */
         one->told |= !one->suspect && (one->connection >= 0 || one->alive);
-        master_send(m->listener, &one->peer, master_head(m, WIRE_STOP, 0), &stop->base);
+        master_send(m->listener, &one->peer, master_head(m, WIRE_STOP), &stop->base);
     }
     for (int32_t i = 0; i < m->o->n_servers; i++) {
         server *s = &m->servers[i];
         s->told |= s->welcomed;
         if (s->socket)
-            master_send(s->socket, NULL, master_head(m, WIRE_STOP, 0), &stop->base);
+            master_send(s->socket, NULL, master_head(m, WIRE_STOP), &stop->base);
     }
 }
 
@@ -136,7 +136,7 @@ static void hear_server(master *m, server *s, const Wire__Stop *stop)
             continue;
         s->life = 1; /* the answer to our hello; whose is all the same now */
         s->welcomed = s->told = true;
-        master_send(s->socket, NULL, master_head(m, WIRE_STOP, 0), &stop->base);
+        master_send(s->socket, NULL, master_head(m, WIRE_STOP), &stop->base);
     }
     while (s->socket && net_next_event(s->socket, &event))
         if (event.kind == NET_DOWN && s->told)
@@ -180,7 +180,7 @@ static void hear_workers(master *m, const Wire__Stop *stop)
     net_event event;
     net_message message;
     while (net_receive(m->listener, &message)) {
-        master_send(m->listener, &message.from, master_head(m, WIRE_STOP, 0), &stop->base);
+        master_send(m->listener, &message.from, master_head(m, WIRE_STOP), &stop->base);
         note_guest(m, &message);
         span_drop(message.payload);
     }

@@ -58,9 +58,9 @@ static status find_start(master *m, const char **ret_why, error *err)
 
 /* --- lanes --- */
 
-static void count_lane(master *m, const member *from, const wire_head *h, const Wire__Report *r)
+static void count_lane(master *m, const member *from, const Wire__Report *r)
 {
-    if (h->node.level || r->examples <= 0 || r->lane >= from->lanes)
+    if (r->examples <= 0 || r->lane >= from->lanes)
         return;
     view_lane lane = {.trainer = from->trainer, .worker = from->index, .lane = r->lane};
     double seconds = r->seconds * (double)m->steps.batch_size / (double)r->examples;
@@ -142,7 +142,7 @@ static status take_report(master *m, const member *from, const wire_head *h, con
                           error *err)
 {
     if (from)
-        count_lane(m, from, h, r);
+        count_lane(m, from, r);
     return master_record(m, h, r, err);
 }
 

@@ -153,7 +153,7 @@ enum { TICK_MS = 100, BEAT_MS = 2 * TICK_MS, SECOND_US = 1000000, SHUTDOWN_US = 
 
 /* send.c */
 double master_option(const master *m, const char *key);
-wire_head master_head(const master *m, wire_type type, int64_t step);
+wire_head master_head(const master *m, wire_type type);
 void master_send(net_socket *s, const net_peer *to, wire_head h, const ProtobufCMessage *message);
 void master_send_servers(master *m, wire_head h, const ProtobufCMessage *message);
 void master_send_workers(master *m, wire_head h, const ProtobufCMessage *message);

@@ -77,9 +77,9 @@ void master_send_view(master *m, const net_peer *only)
     v.drop_last = m->steps.drop_last;
     v.acting = master_list_acting(m, &v.n_acting);
     if (only)
-        master_send(m->listener, only, master_head(m, WIRE_VIEW, 0), &v.base);
+        master_send(m->listener, only, master_head(m, WIRE_VIEW), &v.base);
     else
-        master_send_workers(m, master_head(m, WIRE_VIEW, 0), &v.base);
+        master_send_workers(m, master_head(m, WIRE_VIEW), &v.base);
     free(v.acting);
     announcement_fini(&a);
 }

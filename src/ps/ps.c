@@ -58,7 +58,7 @@ static status take_proto(ps *s, const net_message *m, const wire_head *h, error 
         st = take_verdict(s, h, (const Wire__Verdict *)message, err);
         break;
     case WIRE_HISTOGRAM:
-        histograms_order(s->histograms, s->table, h->step);
+        histograms_order(s->histograms, s->table, wire_histogram_version(h));
         break;
     case WIRE_STOP:
         st = take_stop(s, (const Wire__Stop *)message);
@@ -99,7 +99,7 @@ static void say_alive(ps *s, const net_message *m, const wire_head *h)
 {
     bool may_be = !s->identity.job_id || (h->job_id == s->identity.job_id && !ps_is_over(s, h));
     wire_head alive = {.type = WIRE_ALIVE};
-    alive.tag = wire_alive_view_tag(may_be && !from_master(s, m) ? WIRE_NO_VIEW : 0);
+    wire_set_alive_view(&alive, may_be && !from_master(s, m) ? WIRE_NO_VIEW : 0);
     ps_reply(s, &m->from, alive, NULL);
 }
 

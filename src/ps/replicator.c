@@ -81,8 +81,8 @@ static void send_root(replicator *m, int32_t part)
                    .part = part,
                    .step = c->root.step,
                    .slots = c->root.n_slots,
-                   .tag = wire_push_verdict_tag(c->root.verdict),
                    .node = {.level = tree_root_level(c->root.n_slots)}};
+    wire_set_push_verdict(&h, c->root.verdict);
     standby_link_say(l, h, span_hold(c->root.sum));
 }
 
@@ -101,12 +101,11 @@ static void send_copy(replicator *m, int32_t part)
     for (uint32_t row = 0; row < n; row++) {
         loss_scale scale;
         span *vector = table_vector(m->era.table, part, row, &scale);
-        wire_head h = {.type = WIRE_STATE,
-                       .part = part,
-                       .step = c->version,
-                       .node = {.index = row},
-                       .slots = n,
-                       .tag = wire_state_scale_tag(scale)};
+        wire_head h = {.type = WIRE_STATE, .part = part};
+        wire_set_state_version(&h, c->version);
+        wire_set_state_row(&h, row);
+        wire_set_state_rows(&h, n);
+        wire_set_state_scale(&h, scale);
         standby_link_say(l, h, vector);
     }
     if (c->root.sum)

@@ -34,8 +34,8 @@ void ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, c
     wire_head h = {.type = WIRE_REFUSED,
                    .part = about->part,
                    .step = about->step,
-                   .node = about->node,
-                   .tag = wire_refused_server_tag(s->o->self.index)};
+                   .node = about->node};
+    wire_set_refused_server(&h, s->o->self.index);
     LOG_D("REFUSE", "type=%s part=%d step=%lld: %s", wire_type_name(about->type), about->part,
           (long long)about->step, text);
     ps_reply_proto(s, to, h, &m.base);

@@ -27,10 +27,9 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t unit, i
     if (!held && version > newest)
         return false;
     if (!held) {
-        wire_head gone = {.type = WIRE_GONE,
-                          .part = part,
-                          .step = newest,
-                          .tag = wire_gone_asked_tag(version)};
+        wire_head gone = {.type = WIRE_GONE, .part = part};
+        wire_set_gone_newest(&gone, newest);
+        wire_set_gone_asked(&gone, version);
         ps_reply(s, to, gone, NULL);
         return true;
     }
@@ -39,9 +38,12 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t unit, i
         return false;
     }
     span *weights = outbox_add(s->outbox, to, (outbox_label){part, unit}, held);
-    wire_head head = {.type = WIRE_PART, .part = part, .step = version};
-    head.tag = s->schedule.in_order ? wire_part_scale_tag(table_scale(s->table, part, version))
-                                    : wire_part_batch_tag(unit);
+    wire_head head = {.type = WIRE_PART, .part = part};
+    wire_set_part_version(&head, version);
+    if (s->schedule.in_order)
+        wire_set_part_scale(&head, table_scale(s->table, part, version));
+    else
+        wire_set_part_batch(&head, unit);
     ps_reply(s, to, head, weights);
     return true;
 }
@@ -51,7 +53,7 @@ static void pull_wait(ps *s, const net_message *m, const wire_head *h)
     pull_list *l = &s->pulls[h->part];
     for (size_t i = 0; i < l->n; i++)
         if (net_peer_equal(&l->at[i].peer, &m->from)) {
-            l->at[i].version = h->step;
+            l->at[i].version = wire_pull_unit(h);
             l->at[i].floor = wire_pull_floor(h);
             return;
         }
@@ -62,7 +64,7 @@ static void pull_wait(ps *s, const net_message *m, const wire_head *h)
     GROW(l->at, l->cap, l->n + 1);
     l->at[l->n++] = (waiting_pull){.peer = m->from,
                                    .connection = m->connection,
-                                   .version = h->step,
+                                   .version = wire_pull_unit(h),
                                    .floor = wire_pull_floor(h),
                                    .since_us = clock_us()};
 }
@@ -74,9 +76,10 @@ void ps_take_pull(ps *s, const net_message *m, const wire_head *h)
         return;
     }
     /* on a slow link the answer may take longer than who asks is patient */
-    bool is_answered = h->flags & WIRE_AGAIN && outbox_has(s->outbox, &m->from,
-                                                           (outbox_label){h->part, h->step});
-    if (!is_answered && !answer_pull(s, &m->from, h->part, h->step, wire_pull_floor(h)))
+    int64_t unit = wire_pull_unit(h);
+    bool is_answered =
+        h->flags & WIRE_AGAIN && outbox_has(s->outbox, &m->from, (outbox_label){h->part, unit});
+    if (!is_answered && !answer_pull(s, &m->from, h->part, unit, wire_pull_floor(h)))
         pull_wait(s, m, h);
 }
 
@@ -186,7 +189,7 @@ void ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m)
     char *dir = s->dir ? jobdir_file(s->dir, "%s", m->dir) : spool_dir(s->spool, m->id);
     bool late = false;
     cut_call call = {.id = m->id,
-                     .version = h->step,
+                     .version = wire_cut_version(h),
                      .dir = dir,
                      .replaces = m->replaces,
                      .saved = m->saved,
@@ -200,8 +203,9 @@ void ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m)
     Wire__CutLate answer = WIRE__CUT_LATE__INIT;
     answer.id = m->id;
     answer.newest = table_newest(s->table);
-    ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_LATE, .step = h->step},
-                   &answer.base);
+    wire_head to_master = {.type = WIRE_CUT_LATE};
+    wire_set_cut_late_version(&to_master, call.version);
+    ps_reply_proto(s, &s->master, to_master, &answer.base);
 }
 
 /* A shard that could not be written is the master's to judge: the job itself is well. */
@@ -225,8 +229,9 @@ void ps_send_cut_results(ps *s)
                                  &r.error);
         if (r.status != OK)
             m.failure = r.error.text;
-        ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_DONE, .step = r.version},
-                       &m.base);
+        wire_head h = {.type = WIRE_CUT_DONE};
+        wire_set_cut_done_version(&h, r.version);
+        ps_reply_proto(s, &s->master, h, &m.base);
     }
 }
 
@@ -247,7 +252,7 @@ void ps_take_shard(ps *s, const net_message *from, const wire_head *h, const Wir
     answer.offset = m->offset;
     answer.data.data = (uint8_t *)piece.data;
     answer.data.len = piece.size;
-    ps_reply_proto(s, &from->from, (wire_head){.type = WIRE_SHARD, .step = h->step}, &answer.base);
+    ps_reply_proto(s, &from->from, (wire_head){.type = WIRE_SHARD}, &answer.base);
     buf_fini(&piece);
 }
 
@@ -257,7 +262,9 @@ void ps_send_histograms(ps *s)
     int64_t version;
     while (s->histograms && histograms_next(s->histograms, &version, &packed)) {
         span payload = span_for_call(packed.data, packed.size);
-        ps_reply(s, &s->master, (wire_head){.type = WIRE_HISTOGRAM, .step = version}, &payload);
+        wire_head h = {.type = WIRE_HISTOGRAM};
+        wire_set_histogram_version(&h, version);
+        ps_reply(s, &s->master, h, &payload);
     }
     buf_fini(&packed);
 }

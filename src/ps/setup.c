@@ -395,14 +395,13 @@ static void load_next(ps *s)
         s->load_part++;
         s->load_row = 0;
     }
-    if (s->load_part == s->declaration.flat->n_parts)
+    if (s->load_part == s->declaration.flat->n_parts) {
         say_ready(s);
-    else
-        ps_reply(s, &s->master,
-                 (wire_head){.type = WIRE_LOAD,
-                             .part = s->load_part,
-                             .tag = wire_load_row_tag((int64_t)s->load_row)},
-                 NULL);
+        return;
+    }
+    wire_head h = {.type = WIRE_LOAD, .part = s->load_part};
+    wire_set_load_row(&h, (int64_t)s->load_row);
+    ps_reply(s, &s->master, h, NULL);
 }
 
 status ps_take_loaded(ps *s, const net_message *m, const wire_head *h, error *err)

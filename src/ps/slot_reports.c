@@ -27,7 +27,7 @@ static bool is_applied(const ps *s, int64_t step)
 /* The verdict on the step before may come behind the reports. */
 static bool is_awaited(const ps *s, const wire_head *h)
 {
-    return !h->node.level && h->node.index < table_slots(s->table, h->step) &&
+    return wire_report_slot(h) < table_slots(s->table, h->step) &&
            schedule_may_follow(&s->schedule, table_applied(s->table, part_of(s)), h->step);
 }
 
@@ -35,7 +35,7 @@ status ps_take_report(ps *s, const wire_head *h, const Wire__Report *m, error *e
 {
     if (!is_here(s) || !is_awaited(s, h))
         return OK;
-    slot_report r = reports_read(m, h->step, h->node.index);
+    slot_report r = reports_read(m, h->step, (uint32_t)wire_report_slot(h));
     return reports_add(s->beside, &r, NULL, NULL, err);
 }
 
@@ -50,14 +50,20 @@ bool ps_lacks_reports(const ps *s, const wire_head *h)
                          tree_node_end(h->node, h->slots));
 }
 
+static wire_head report_head(int64_t step, uint32_t slot, uint32_t n_slots)
+{
+    wire_head h = {.type = WIRE_REPORT, .step = step, .slots = n_slots};
+    wire_set_report_slot(&h, slot);
+    return h;
+}
+
 static status say_to_master(void *user, int64_t step, uint32_t slot, const ProtobufCMessage *m,
                             error *err)
 {
     (void)err;
     ps *s = user;
     if (ps_acts_for(s, part_of(s)))
-        ps_reply_proto(s, &s->master,
-                       (wire_head){.type = WIRE_REPORT, .step = step, .node = {.index = slot}}, m);
+        ps_reply_proto(s, &s->master, report_head(step, slot, 0), m);
     return OK;
 }
 
@@ -76,12 +82,12 @@ status ps_take_reported(ps *s, const wire_head *h, error *err)
 {
     if (!is_here(s))
         return OK;
-    int64_t visible = ps_visible(s, part_of(s)), until = h->step < visible ? h->step : visible;
-    if (h->step >= s->copied)
+    int64_t step = wire_reported_until(h), visible = ps_visible(s, part_of(s));
+    if (step >= s->copied)
         s->copied = 0;
-    TRY(reports_recorded(s->reports, h->step, until, say_to_master, s, err));
+    TRY(reports_recorded(s->reports, step, step < visible ? step : visible, say_to_master, s, err));
     if (s->replicator)
-        replicator_recorded(s->replicator, h->step);
+        replicator_recorded(s->replicator, step);
     return OK;
 }
 
@@ -95,8 +101,7 @@ static status say_to_standby(void *user, int64_t step, uint32_t slot, const Prot
 {
     (void)err;
     const beside_sum *b = user;
-    wire_head h = {.type = WIRE_REPORT, .step = step, .slots = b->n_slots, .node = {.index = slot}};
-    standby_link_say_proto(b->to, h, m);
+    standby_link_say_proto(b->to, report_head(step, slot, b->n_slots), m);
     return OK;
 }
 

@@ -99,11 +99,19 @@ void ps_on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, span
         replicator_summed(s->replicator, part, step, n_slots, root);
 }
 
+static void say_backed(ps *s, int32_t shard, bool is_unanswered)
+{
+    wire_head h = {.type = WIRE_BACKED};
+    wire_set_backed_shard(&h, shard);
+    wire_set_backed_unanswered(&h, is_unanswered);
+    ps_reply(s, &s->master, h, NULL);
+}
+
 static void on_backed(void *user, int32_t shard)
 {
     ps *s = user;
     LOG_I("BACKED", "shard=%d standby=%d era=%u", shard, s->shards[shard].standby, s->identity.era);
-    ps_reply(s, &s->master, (wire_head){.type = WIRE_BACKED, .tag = wire_backed_shard_tag(shard)}, NULL);
+    say_backed(s, shard, false);
 }
 
 static void on_stuck(void *user, int32_t shard)
@@ -111,8 +119,7 @@ static void on_stuck(void *user, int32_t shard)
     ps *s = user;
     LOG_W("STANDBY", "ps.%d has not answered for heartbeat_timeout: the master may go on without it",
           s->shards[shard].standby);
-    ps_reply(s, &s->master, (wire_head){.type = WIRE_BACKED, .tag = wire_backed_shard_tag(shard), .step = 1},
-             NULL);
+    say_backed(s, shard, true);
 }
 
 int64_t ps_visible(const ps *s, int32_t part)
@@ -161,15 +168,15 @@ void ps_meet_peer(ps *s, const net_peer *from)
 static status take_row(ps *s, const net_message *m, const wire_head *h, bool *ret_complete,
                        error *err)
 {
-    table_row row = {.at = h->node.index,
-                     .n = h->slots,
+    table_row row = {.at = (uint32_t)wire_state_row(h),
+                     .n = (uint32_t)wire_state_rows(h),
                      .data = span_data(m->payload),
                      .n_floats = span_n(m->payload)};
     if (!stands_by_for(s, h->part))
         return FAIL(err, E_PROTOCOL, "part %d has no standby here", h->part);
     if (!wire_state_scale(h, &row.scale))
         return FAIL(err, E_PROTOCOL, "part %d: its loss scale is out of range", h->part);
-    return table_take_copy(s->table, h->part, h->step, &row, ret_complete, err);
+    return table_take_copy(s->table, h->part, wire_state_version(h), &row, ret_complete, err);
 }
 
 status ps_take_state(ps *s, const net_message *m, const wire_head *h, error *err)
@@ -184,15 +191,12 @@ status ps_take_state(ps *s, const net_message *m, const wire_head *h, error *err
     if (st != OK)
         return FAIL(err, st, "%s", wrong.text);
     if (is_complete) {
-        ps_note_copied(s, h->part, h->step);
-        cuts_applied(s->cuts, s->table, h->part, h->step);
+        ps_note_copied(s, h->part, wire_state_version(h));
+        cuts_applied(s->cuts, s->table, h->part, wire_state_version(h));
     }
-    ps_reply(s, &m->from,
-             (wire_head){.type = WIRE_PUSHED,
-                         .part = h->part,
-                         .step = h->step,
-                         .tag = wire_pushed_row_tag(h->node.index)},
-             NULL);
+    wire_head pushed = {.type = WIRE_PUSHED, .part = h->part, .step = wire_state_version(h)};
+    wire_set_pushed_row(&pushed, wire_state_row(h));
+    ps_reply(s, &m->from, pushed, NULL);
     return OK;
 }
 

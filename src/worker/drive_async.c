@@ -36,7 +36,8 @@ static status begin(worker *w, const Wire__View *m, const steps *s, error *err)
 
 static status take_lease(worker *w, const wire_head *h, error *err)
 {
-    return async_lanes_lease(w->async_lanes, h->node.index, h->step, wire_lease_floor(h), err);
+    return async_lanes_lease(w->async_lanes, (uint32_t)wire_lease_lane(h), wire_lease_batch(h),
+                             wire_lease_floor(h), err);
 }
 
 static status serve(worker *w, error *err)

@@ -28,8 +28,8 @@ static status on_measured(void *user, kv_beside *b, error *err)
 /* What a push may still go out with is kept: a version that is held was summed on all parts. */
 static status take_recorded(worker *w, const wire_head *h, error *err)
 {
-    int64_t held = sync_driver_step(w->sync_driver), until = h->step < held ? h->step : held;
-    return reports_recorded(w->reports, h->step, until, worker_say_report, w, err);
+    int64_t held = sync_driver_step(w->sync_driver), step = wire_reported_until(h);
+    return reports_recorded(w->reports, step, step < held ? step : held, worker_say_report, w, err);
 }
 
 /* --- life --- */
@@ -107,7 +107,7 @@ static status say_delivered(worker *w, bool again, error *err)
     m.view = (uint32_t)w->view_id;
     m.seconds = last->turn_s;
     m.push_seconds = last->push_s;
-    return worker_say_proto(w, WIRE_DELIVERED, step, (tree_node){.level = 0}, &m.base, err);
+    return worker_say_proto(w, (wire_head){.type = WIRE_DELIVERED, .step = step}, &m.base, err);
 }
 
 static net_socket *const *sockets(const worker *w)

@@ -5,8 +5,9 @@
 
 status worker_say_report(void *user, int64_t step, uint32_t slot, const ProtobufCMessage *m, error *err)
 {
-    tree_node leaf = {.level = 0, .index = slot};
-    return worker_say_proto(user, WIRE_REPORT, step, leaf, m, err);
+    wire_head h = {.type = WIRE_REPORT, .step = step};
+    wire_set_report_slot(&h, slot);
+    return worker_say_proto(user, h, m, err);
 }
 
 status worker_report_all(worker *w, error *err)

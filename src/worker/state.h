@@ -91,8 +91,8 @@ MUST_USE status worker_look_for_end(worker *w, error *err);
 
 /* worker.c */
 MUST_USE status worker_dial_master(worker *w, const char *endpoint, error *err);
-MUST_USE status worker_say_proto(worker *w, wire_type type, int64_t step, tree_node node,
-                                 const ProtobufCMessage *m, error *err);
+/* `h`: the type, and the fields that it has of its own. */
+MUST_USE status worker_say_proto(worker *w, wire_head h, const ProtobufCMessage *m, error *err);
 
 /* measured.c */
 /* One of them: REPORT. `user` is the worker. */

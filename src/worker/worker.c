@@ -16,39 +16,34 @@
 /* --- to the master --- */
 
 /* A master that left comes back, or its silence is noticed, or its last word is still unread. */
-static status send_head(worker *w, wire_type type, int64_t step, tree_node node,
-                        span *payload, error *err)
+static status send_head(worker *w, wire_head h, span *payload, error *err)
 {
-    wire_head h = w->identity;
-    h.type = type;
-    h.step = step;
-    h.node = node;
-    if (type == WIRE_HEARTBEAT && w->has_view)
-        h.tag = wire_heartbeat_computing_tag(w->driver->computing(w));
+    h.job_id = w->identity.job_id;
+    h.era = w->identity.era;
+    h.incarnation = w->identity.incarnation;
     h.bytes = payload ? payload->bytes : 0;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);
     error gone = ERROR_INIT;
     status st = net_send(w->master, NULL, head, payload, &gone);
     if (st == E_LOST) {
-        LOG_D("SEND", "type=%s %s", wire_type_name(type), gone.text);
+        LOG_D("SEND", "type=%s %s", wire_type_name(h.type), gone.text);
         return OK;
     }
     return st == OK ? OK : FAIL(err, st, "%s", gone.text);
 }
 
-status worker_say_proto(worker *w, wire_type type, int64_t step, tree_node node,
-                        const ProtobufCMessage *m, error *err)
+status worker_say_proto(worker *w, wire_head h, const ProtobufCMessage *m, error *err)
 {
     wire_pack(m, &w->packed);
     span payload = span_for_call(w->packed.data, w->packed.size);
-    return send_head(w, type, step, node, &payload, err);
+    return send_head(w, h, &payload, err);
 }
 
 static status say_hello(worker *w, error *err)
 {
     span payload = span_for_call(w->hello.data, w->hello.size);
-    return send_head(w, WIRE_HELLO, 0, (tree_node){.level = 0}, &payload, err);
+    return send_head(w, (wire_head){.type = WIRE_HELLO}, &payload, err);
 }
 
 status worker_dial_master(worker *w, const char *endpoint, error *err)
@@ -70,7 +65,7 @@ static status declare(worker *w, const char *dir_token, error *err)
     if (vocabulary)
         m.vocabulary = (char *)(uintptr_t)vocabulary;
     m.sees_job_dir = jobend_sees(w->o->job_dir, dir_token);
-    status st = worker_say_proto(w, WIRE_DECLARE, 0, (tree_node){.level = 0}, &m.base, err);
+    status st = worker_say_proto(w, (wire_head){.type = WIRE_DECLARE}, &m.base, err);
     wire_declaration_clear(&m);
     return st;
 }
@@ -169,9 +164,9 @@ static status take_proto(worker *w, const net_message *m, const wire_head *h, er
     return st;
 }
 
-static status take_limit(worker *w, const wire_head *h, error *err)
+static status take_limit(worker *w, int64_t limit, error *err)
 {
-    return w->has_view && w->driver->limit ? w->driver->limit(w, h->step, err) : OK;
+    return w->has_view && w->driver->limit ? w->driver->limit(w, limit, err) : OK;
 }
 
 static status take_lease(worker *w, const wire_head *h, error *err)
@@ -192,7 +187,7 @@ static status take_alive(worker *w, const wire_head *h, error *err)
     uint64_t view = wire_alive_view(h);
     if (view && (h->era != w->identity.era || view != w->view_id))
         return say_hello(w, err);
-    return take_limit(w, h, err);
+    return take_limit(w, wire_alive_limit(h), err);
 }
 
 static status take(worker *w, const net_message *m, error *err)
@@ -214,7 +209,7 @@ static status take(worker *w, const net_message *m, error *err)
     if (h.type == WIRE_REPORTED)
         return take_reported(w, &h, err);
     if (h.type == WIRE_LIMIT)
-        return take_limit(w, &h, err);
+        return take_limit(w, wire_limit(&h), err);
     if (h.type == WIRE_LEASE)
         return take_lease(w, &h, err);
     return take_proto(w, m, &h, err);
@@ -310,7 +305,7 @@ static status ask_to_leave(worker *w, int64_t now, error *err)
         w->stop_us = now;
     if (w->welcomed && now - w->preempt_us > SECOND_US) {
         w->preempt_us = now;
-        TRY(send_head(w, WIRE_PREEMPT, 0, (tree_node){.level = 0}, NULL, err));
+        TRY(send_head(w, (wire_head){.type = WIRE_PREEMPT}, NULL, err));
     }
     double waited = (double)(now - w->stop_us) / SECOND_US;
     if (waited < config_f64(w->o->config, "distributed.preempt_grace"))
@@ -326,7 +321,10 @@ static status say_alive(worker *w, error *err)
         return OK;
     if (!w->welcomed || !w->has_view)
         return say_hello(w, err);
-    return send_head(w, WIRE_HEARTBEAT, w->driver->held(w) + 1, (tree_node){.level = 0}, NULL, err);
+    wire_head h = {.type = WIRE_HEARTBEAT};
+    wire_set_heartbeat_held(&h, w->driver->held(w));
+    wire_set_heartbeat_computing(&h, w->driver->computing(w));
+    return send_head(w, h, NULL, err);
 }
 
 static status check_master_lost(const worker *w, error *err)
@@ -432,7 +430,7 @@ static void say_failed(worker *w, status st, const error *why)
     m.status = st;
     m.text = (char *)(uintptr_t)why->text;
     m.task = w->name;
-    if (worker_say_proto(w, WIRE_FAILED, 0, (tree_node){.level = 0}, &m.base, NULL) != OK)
+    if (worker_say_proto(w, (wire_head){.type = WIRE_FAILED}, &m.base, NULL) != OK)
         LOG_D("SEND", "type=FAILED");
 }
 

@@ -96,20 +96,68 @@ static bool is_scale(uint64_t tag)
     return loss_scale_unpack(tag, &scale);
 }
 
-/* Is it what the message's rows say? */
-static bool is_tag_of(wire_type type, uint64_t tag)
+/* Places of a head, which a message has or has not. */
+enum {
+    PART = 1,
+    STEP = 2,
+    SLOTS = 4,
+    NODE_LEVEL = 8,
+    NODE_INDEX = 16,
+    TAG = 32,
+    AGAIN = 64,
+    PLACES = 7,
+    NODE = NODE_LEVEL | NODE_INDEX
+};
+
+static uint64_t value_at(const wire_head *h, int place)
 {
-    bool fits = tag == 0;
-#define IS_COUNT is_count(tag)
-#define IS_INDEX is_count(tag)
-#define IS_NUMBER true
-#define IS_SCALE is_scale(tag)
-#define IS_VERDICT verdict_is_packed(tag)
+    switch (place) {
+    case PART:
+        return (uint64_t)h->part;
+    case STEP:
+        return (uint64_t)h->step;
+    case SLOTS:
+        return h->slots;
+    case NODE_LEVEL:
+        return h->node.level;
+    case NODE_INDEX:
+        return h->node.index;
+    case TAG:
+        return h->tag;
+    default:
+        return h->flags & WIRE_AGAIN;
+    }
+}
+
+/* Of the places that are not empty those that say what the message's rows let them say. */
+static int places_explained(const wire_head *h)
+{
+    int fits = 0;
+#define IS_COUNT(value) is_count(value)
+#define IS_INDEX(value) is_count(value)
+#define IS_NUMBER(value) true
+#define IS_BOOL(value) ((value) <= 1)
+#define IS_SCALE(value) is_scale(value)
+#define IS_VERDICT(value) verdict_is_packed(value)
 #define MESSAGE(name, number, from, to, phase, payload)
-#define TAG(message, field, kind) fits |= type == WIRE_##message && IS_##kind;
+#define PLAIN(message, places) fits |= h->type == WIRE_##message ? (places) : 0;
+#define FIELD(message, field, place, kind)                                                         \
+    fits |= h->type == WIRE_##message && IS_##kind(value_at(h, place)) ? (place) : 0;
 #include "proto/messages.def"
 #undef MESSAGE
     return fits;
+}
+
+static status check_fields(const wire_head *h, error *err)
+{
+    static const char *const names[PLACES] = {"part",       "step", "number of slots", "node's level",
+                                              "node's index", "tag",  "flag AGAIN"};
+    int fits = places_explained(h);
+    for (int i = 0; i < PLACES; i++)
+        if (value_at(h, 1 << i) && !(fits & 1 << i))
+            return FAIL(err, E_PROTOCOL, "%s: its %s cannot be %llu", wire_type_name(h->type), names[i],
+                        (unsigned long long)value_at(h, 1 << i));
+    return OK;
 }
 
 static status check_payload(const wire_head *h, size_t payload_bytes, error *err)
@@ -160,9 +208,7 @@ status wire_head_decode(const unsigned char head[NET_HEAD], size_t payload_bytes
         return FAIL(err, E_PROTOCOL, "%s: flags or reserved bytes are set", wire_type_name(h.type));
     if (h.part < 0 || h.step < 0 || h.node.level > 31)
         return FAIL(err, E_PROTOCOL, "%s: part, step or node out of range", wire_type_name(h.type));
-    if (!is_tag_of(h.type, h.tag))
-        return FAIL(err, E_PROTOCOL, "%s: its tag cannot be %llu", wire_type_name(h.type),
-                    (unsigned long long)h.tag);
+    TRY(check_fields(&h, err));
     TRY(check_payload(&h, payload_bytes, err));
     *ret = h;
     return OK;

@@ -10,7 +10,7 @@
  *     7 u8  zero               8 u64 job id          56 u64 tag
  *
  * `slots` is the number of slots of the step (so that a server need not know the data). Types, who
- * may send them and what their tags say are proto/messages.def; control payloads are
+ * may send them and what the fields of their heads say are proto/messages.def; control payloads are
  * proto/control.proto.
  *
  * This header is the one place that includes the generated protobuf code.
@@ -29,7 +29,7 @@
 
 #include "proto/control.pb-c.h"
 
-enum { WIRE_PROTOCOL = 4, WIRE_PART_NONE = 0x7fffffff, WIRE_SMALL_MAX = 1 << 20 };
+enum { WIRE_PROTOCOL = 4, WIRE_SMALL_MAX = 1 << 20 };
 
 typedef enum wire_type {
 #define MESSAGE(name, number, from, to, phase, payload) WIRE_##name = number,
@@ -48,6 +48,7 @@ enum {
 
 typedef enum wire_encoding { WIRE_F32 = 0 } wire_encoding;
 
+/* Which of its fields a message has, and what they say there, is in the grammar. */
 typedef struct wire_head {
     wire_type type;
     uint8_t flags;
@@ -59,30 +60,39 @@ typedef struct wire_head {
     int64_t step;
     tree_node node;
     uint64_t bytes;
-    uint64_t tag;           /* read and made by the functions below */
+    uint64_t tag;
 } wire_head;
 
-/* Of a message with such a tag wire_<field>(head) is what it says, and wire_<field>_tag(value) the tag
- * that says it: COUNT and INDEX are int64_t, NUMBER and VERDICT uint64_t, SCALE a loss_scale. Of a tag that
- * could be of two kinds (PART) ask only for that of the mode. */
-#define WIRE_TAG_COUNT(field)                                                                      \
-    static inline int64_t wire_##field(const wire_head *h) { return (int64_t)h->tag; }             \
-    static inline uint64_t wire_##field##_tag(int64_t value) { return (uint64_t)value; }
-#define WIRE_TAG_INDEX(field)                                                                      \
-    static inline int64_t wire_##field(const wire_head *h) { return (int64_t)h->tag - 1; }         \
-    static inline uint64_t wire_##field##_tag(int64_t value) { return (uint64_t)(value + 1); }
-#define WIRE_TAG_NUMBER(field)                                                                     \
-    static inline uint64_t wire_##field(const wire_head *h) { return h->tag; }                     \
-    static inline uint64_t wire_##field##_tag(uint64_t value) { return value; }
-#define WIRE_TAG_VERDICT(field) WIRE_TAG_NUMBER(field)
-#define WIRE_TAG_SCALE(field) /* false: it is none */                                              \
+/* Of each row FIELD of the grammar wire_<field>(head) is what the head says and wire_set_<field>(head, value)
+ * puts it there: COUNT and INDEX are int64_t, NUMBER and VERDICT uint64_t, BOOL a bool, SCALE a loss_scale.
+ * Of a place that has two rows (PART's tag) ask only for that of the job's schedule. */
+#define WIRE_AT_STEP step
+#define WIRE_AT_SLOTS slots
+#define WIRE_AT_NODE_INDEX node.index
+#define WIRE_AT_TAG tag
+#define WIRE_FIELD(field, place, type, from, to)                                                   \
+    static inline type wire_##field(const wire_head *h) { return (type)(h->place)from; }           \
+    static inline void wire_set_##field(wire_head *h, type value)                                  \
+    {                                                                                              \
+        h->place = (__typeof__(h->place))(value to);                                               \
+    }
+#define WIRE_FIELD_COUNT(field, place) WIRE_FIELD(field, place, int64_t, , )
+#define WIRE_FIELD_INDEX(field, place) WIRE_FIELD(field, place, int64_t, -1, +1)
+#define WIRE_FIELD_NUMBER(field, place) WIRE_FIELD(field, place, uint64_t, , )
+#define WIRE_FIELD_VERDICT(field, place) WIRE_FIELD_NUMBER(field, place)
+#define WIRE_FIELD_BOOL(field, place) WIRE_FIELD(field, place, bool, , )
+#define WIRE_FIELD_SCALE(field, place) /* false: it is none */                                     \
     static inline bool wire_##field(const wire_head *h, loss_scale *ret)                           \
     {                                                                                              \
-        return loss_scale_unpack(h->tag, ret);                                                     \
+        return loss_scale_unpack(h->place, ret);                                                   \
     }                                                                                              \
-    static inline uint64_t wire_##field##_tag(loss_scale value) { return loss_scale_pack(value); }
+    static inline void wire_set_##field(wire_head *h, loss_scale value)                            \
+    {                                                                                              \
+        h->place = loss_scale_pack(value);                                                         \
+    }
+#define WIRE_FIELD_OF(field, place, kind) WIRE_FIELD_##kind(field, place)
 #define MESSAGE(name, number, from, to, phase, payload)
-#define TAG(message, field, kind) WIRE_TAG_##kind(field)
+#define FIELD(message, field, place, kind) WIRE_FIELD_OF(field, WIRE_AT_##place, kind)
 #include "proto/messages.def"
 #undef MESSAGE
 
@@ -90,8 +100,8 @@ const char *wire_type_name(wire_type type);             /* "PUSH"; "?" for none 
 
 void wire_head_encode(const wire_head *h, unsigned char ret[NET_HEAD]);
 
-/* E_PROTOCOL: magic, type, flags, encoding, reserved bytes, ranges, a tag the type cannot have, or a
- * payload whose size is not the head's or not one the type can have. */
+/* E_PROTOCOL: magic, type, flags, encoding, reserved bytes, ranges, a field the type does not have or that
+ * cannot say that, or a payload whose size is not the head's or not one the type can have. */
 MUST_USE status wire_head_decode(const unsigned char head[NET_HEAD], size_t payload_bytes,
                                  wire_head *ret, error *err);
 

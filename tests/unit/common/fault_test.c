@@ -166,7 +166,7 @@ static void test_closing_sends_what_is_held(void **state)
 {
     (void)state;
     scene s = scene_make("delay=worker.0:100s", 1);
-    say(s.pair.dial, WIRE_PREEMPT, 5);
+    say(s.pair.dial, WIRE_HEARTBEAT, 5);
     net_close(&s.pair.dial, 5000);
     net_message m;
     wait_message(s.pair.listener, &m);

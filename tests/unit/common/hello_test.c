@@ -144,8 +144,8 @@ static void test_who_looks_for_another_server_is_refused(void **state)
     Wire__Hello *m = hello_of(&(hello_facts){.config = c, .task = {ROLE_WORKER, 2}, .life = 1});
     error err = ERROR_INIT;
     wire_head said = {.type = WIRE_HELLO}, meant = said, other = said;
-    meant.tag = wire_hello_server_tag(1);
-    other.tag = wire_hello_server_tag(0);
+    wire_set_hello_server(&meant, 1);
+    wire_set_hello_server(&other, 0);
     assert_int_equal(hello_check_server(m, &said, (task){ROLE_PS, 1}, NULL), OK);
     assert_int_equal(hello_check_server(m, &meant, (task){ROLE_PS, 1}, NULL), OK);
     assert_int_equal(hello_check_server(m, &other, (task){ROLE_PS, 1}, &err), E_CONFIG);

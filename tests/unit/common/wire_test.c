@@ -38,6 +38,9 @@ static size_t payload_for(const struct row *row, uint64_t draw)
 
 /* --- heads --- */
 
+enum { PART = 1, STEP = 2, SLOTS = 4, NODE_LEVEL = 8, NODE_INDEX = 16, TAG = 32, AGAIN = 64 };
+enum { NODE = NODE_LEVEL | NODE_INDEX };
+
 /* Any that the type can have. */
 static uint64_t tag_of(wire_type type, uint32_t high, uint32_t low)
 {
@@ -45,15 +48,32 @@ static uint64_t tag_of(wire_type type, uint32_t high, uint32_t low)
 #define A_COUNT (any & INT64_MAX)
 #define A_INDEX (any & INT64_MAX)
 #define A_NUMBER any
+#define A_BOOL (any & 1)
 #define A_SCALE (any & ~(uint64_t)255) + low % (LOSS_SCALE_MOST + 1)
 #define A_VERDICT ((uint64_t)(high % 2 ? 3 : 1) << 32 | low)
 #define MESSAGE(name, number, from, to, phase, payload)
-#define TAG(message, field, kind)                                                                  \
-    if (type == WIRE_##message)                                                                    \
+#define FIELD(message, field, place, kind)                                                         \
+    if (type == WIRE_##message && (place) == TAG)                                                  \
         return A_##kind;
 #include "proto/messages.def"
 #undef MESSAGE
     return 0;
+}
+
+/* What of a head the type has; *ret_bools: what of it is 0 or 1. */
+static int places_of(wire_type type, int *ret_bools)
+{
+    int places = 0;
+    enum { COUNT, INDEX, NUMBER, BOOL, SCALE, VERDICT };
+    *ret_bools = 0;
+#define MESSAGE(name, number, from, to, phase, payload)
+#define PLAIN(message, its) places |= type == WIRE_##message ? (its) : 0;
+#define FIELD(message, field, place, kind)                                                         \
+    places |= type == WIRE_##message ? (place) : 0;                                                \
+    *ret_bools |= type == WIRE_##message && (kind) == BOOL ? (place) : 0;
+#include "proto/messages.def"
+#undef MESSAGE
+    return places;
 }
 
 static wire_head random_head(uint64_t number, size_t *ret_payload)
@@ -64,16 +84,18 @@ static wire_head random_head(uint64_t number, size_t *ret_payload)
         x[i] = rng_u32(&r, i);
     const struct row *row = &rows[x[0] % COUNT_OF(rows)];
     *ret_payload = payload_for(row, x[1]);
+    int bools, has = places_of((wire_type)row->type, &bools);
+    uint64_t step = (uint64_t)(x[9] & INT32_MAX) << 32 | x[10];
     return (wire_head){
         .type = (wire_type)row->type,
-        .flags = x[2] & (WIRE_LENT | WIRE_AGAIN),
+        .flags = (uint8_t)(x[2] & (has & AGAIN ? WIRE_LENT | WIRE_AGAIN : WIRE_LENT)),
         .job_id = (uint64_t)x[3] << 32 | x[4],
         .era = x[5],
         .incarnation = x[6],
-        .part = (int32_t)(x[7] & INT32_MAX),
-        .slots = x[8],
-        .step = (int64_t)((uint64_t)(x[9] & INT32_MAX) << 32 | x[10]),
-        .node = {.level = x[11] % 32, .index = x[12]},
+        .part = has & PART ? (int32_t)(x[7] & INT32_MAX) : 0,
+        .slots = has & SLOTS ? x[8] : 0,
+        .step = has & STEP ? (int64_t)(bools & STEP ? step % 2 : step) : 0,
+        .node = {.level = has & NODE_LEVEL ? x[11] % 32 : 0, .index = has & NODE_INDEX ? x[12] : 0},
         .bytes = *ret_payload,
         .tag = tag_of((wire_type)row->type, x[13], x[14]),
     };
@@ -130,14 +152,17 @@ static void test_tags(void **state)
     (void)state;
     const loss_scale scale = {.exponent = 16, .good = 3, .skipped = 1};
     loss_scale got = {.exponent = 0};
-    wire_head h = {.type = WIRE_STATE, .tag = wire_state_scale_tag(scale)};
+    wire_head h = {.type = WIRE_STATE};
+    wire_set_state_scale(&h, scale);
     assert_true(wire_state_scale(&h, &got) && loss_scale_equal(got, scale));
-    h = (wire_head){.type = WIRE_PUSHED, .tag = wire_pushed_row_tag(0)};
+    h = (wire_head){.type = WIRE_PUSHED};
+    wire_set_pushed_row(&h, 0);
     assert_int_equal(h.tag, 1);
     assert_int_equal(wire_pushed_row(&h), 0);
     h.tag = 0;
     assert_int_equal(wire_pushed_row(&h), -1);
-    h = (wire_head){.type = WIRE_PULL, .tag = wire_pull_floor_tag(INT64_MAX)};
+    h = (wire_head){.type = WIRE_PULL};
+    wire_set_pull_floor(&h, INT64_MAX);
     assert_int_equal(wire_pull_floor(&h), INT64_MAX);
 
     static const struct {
@@ -171,6 +196,46 @@ static void test_tags(void **state)
         wire_head_encode(&sent, head);
         status st = wire_head_decode(head, cases[i].bytes, &h, NULL);
         assert_int_equal(st, cases[i].fits ? OK : E_PROTOCOL);
+    }
+}
+
+/* The same of all other fields; what is refused is named. */
+static void test_fields(void **state)
+{
+    (void)state;
+    wire_head h = {.type = WIRE_LEASE};
+    wire_set_lease_batch(&h, 9);
+    wire_set_lease_lane(&h, 3);
+    assert_true(h.step == 9 && h.node.index == 3 && wire_lease_batch(&h) == 9 && wire_lease_lane(&h) == 3);
+    h = (wire_head){.type = WIRE_HEARTBEAT};
+    assert_int_equal(wire_heartbeat_held(&h), -1);
+    wire_set_heartbeat_held(&h, 0);
+    assert_int_equal(h.step, 1);
+
+    static const struct {
+        wire_head head;
+        const char *refused; /* NULL: it decodes */
+    } cases[] = {
+        {{.type = WIRE_LIMIT, .step = INT64_MAX}, NULL},
+        {{.type = WIRE_LIMIT, .part = 1}, "LIMIT: its part cannot be 1"},
+        {{.type = WIRE_PREEMPT, .step = 2}, "PREEMPT: its step cannot be 2"},
+        {{.type = WIRE_PULL, .part = 3, .step = 4, .flags = WIRE_AGAIN}, NULL},
+        {{.type = WIRE_PULL, .slots = 4}, "PULL: its number of slots cannot be 4"},
+        {{.type = WIRE_GONE, .flags = WIRE_AGAIN}, "GONE: its flag AGAIN cannot be 2"},
+        {{.type = WIRE_PUSHED, .node = {.level = 1, .index = 2}}, NULL},
+        {{.type = WIRE_LEASE, .node = {.level = 1}}, "LEASE: its node's level cannot be 1"},
+        {{.type = WIRE_LOAD, .node = {.index = 5}}, "LOAD: its node's index cannot be 5"},
+        {{.type = WIRE_BACKED, .step = 1, .tag = 7}, NULL},
+        {{.type = WIRE_BACKED, .step = 2}, "BACKED: its step cannot be 2"},
+        {{.type = WIRE_LIMIT, .tag = 1}, "LIMIT: its tag cannot be 1"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        unsigned char head[NET_HEAD];
+        error err = ERROR_INIT;
+        wire_head_encode(&cases[i].head, head);
+        status st = wire_head_decode(head, 0, &h, &err);
+        assert_int_equal(st, cases[i].refused ? E_PROTOCOL : OK);
+        assert_string_equal(err.text, cases[i].refused ? cases[i].refused : "");
     }
 }
 
@@ -417,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_heads_round_trip),
         cmocka_unit_test(test_head_bytes),
         cmocka_unit_test(test_tags),
+        cmocka_unit_test(test_fields),
         cmocka_unit_test(test_heads_are_refused),
         cmocka_unit_test(test_payload_sizes),
         cmocka_unit_test(test_no_bit_is_ignored),

@@ -264,6 +264,7 @@ void pushed(scene *s, int i, wire_head h)
 {
     h.type = WIRE_PUSHED;
     h.flags = 0;
+    h.slots = 0; /* of the push */
     say(s, i, h, NULL, 0);
 }
 

@@ -28,7 +28,7 @@ void master_refuse_member(master *m, member *one, const error *why)
     refuse(m, &one->peer, why->code, why);
     one->refused = true;
     one->alive = one->whole = false;
-    m->view_due |= m->phase >= RUN;
+    m->views.is_due |= m->phase >= RUN;
 }
 
 /* --- hello --- */
@@ -50,7 +50,7 @@ void master_welcome(master *m, const member *one)
 {
     Wire__Welcome w = WIRE__WELCOME__INIT;
     w.incarnation = one->incarnation;
-    w.declare = !one->declared && (m->files_settled || !one->files);
+    w.declare = !one->declared && (m->files.settled || !one->files);
     w.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
     master_send(m->listener, &one->peer, master_head(m, WIRE_WELCOME), &w.base);
 }
@@ -75,7 +75,7 @@ status master_take_hello(master *m, const net_message *message, const Wire__Hell
 {
     error why = ERROR_INIT;
     member *one = NULL;
-    bool changed = false, waits = false, was_settled = m->files_settled;
+    bool changed = false, waits = false, was_settled = m->files.settled;
     status st = let_in(m, message, hello, &one, &changed, &waits, &why);
     if (st != OK)
         refuse(m, &message->from, st, &why);
@@ -88,13 +88,13 @@ status master_take_hello(master *m, const net_message *message, const Wire__Hell
     TRY(master_settle_files(m, err));
     if (one->refused)
         return OK;
-    if (m->files_settled == was_settled) /* else all were welcomed */
+    if (m->files.settled == was_settled) /* else all were welcomed */
         master_welcome(m, one);
-    if (changed && m->deal)
-        deal_forget_worker(m->deal, &(view_lane){one->trainer, one->index, 0});
-    m->view_due |= changed && m->phase >= RUN;
-    if (m->scheduler->hello)
-        m->scheduler->hello(m, one, changed);
+    if (changed && m->views.deal)
+        deal_forget_worker(m->views.deal, &(view_lane){one->trainer, one->index, 0});
+    m->views.is_due |= changed && m->phase >= RUN;
+    if (m->plan.scheduler->hello)
+        m->plan.scheduler->hello(m, one, changed);
     if (!changed && m->phase >= RUN)
         master_send_view(m, &message->from);
     return master_try_setup(m, err);
@@ -109,19 +109,19 @@ static bool same_text(const char *a, const char *b)
 
 static status check_declared(const master *m, const wire_declaration *d, error *err)
 {
-    if (!same_text(m->declaration.vocabulary, d->vocabulary))
+    if (!same_text(m->plan.declaration.vocabulary, d->vocabulary))
         return FAIL(err, E_DATA,
                     "the training data have another vocabulary than on the first worker: every "
                     "worker must see the same files");
     char ours[65], theirs[65];
-    flat_digest(m->declaration.flat, ours);
+    flat_digest(m->plan.declaration.flat, ours);
     flat_digest(d->flat, theirs);
-    if (strcmp(ours, theirs) == 0 && d->examples_per_epoch == m->declaration.examples_per_epoch)
+    if (strcmp(ours, theirs) == 0 && d->examples_per_epoch == m->plan.declaration.examples_per_epoch)
         return OK;
     return FAIL(err, E_DATA,
                 "another model or other data is declared (%lld examples, %lld on the first worker): "
                 "every worker must see the same files",
-                (long long)d->examples_per_epoch, (long long)m->declaration.examples_per_epoch);
+                (long long)d->examples_per_epoch, (long long)m->plan.declaration.examples_per_epoch);
 }
 
 /* The first one is the job's. */
@@ -131,8 +131,8 @@ status master_take_declare(master *m, member *from, const Wire__Declaration *d, 
     wire_declaration declared;
     error why = ERROR_INIT;
     status st = wire_declaration_read(d, &declared, &why);
-    if (st == OK && !m->declaration.flat) {
-        m->declaration = declared;
+    if (st == OK && !m->plan.declaration.flat) {
+        m->plan.declaration = declared;
         from->declared = true;
         from->sees_dir = d->sees_job_dir;
         if (declared.vocabulary)

@@ -15,11 +15,11 @@
 
 static void fail_from(master *m, status st, const char *who, const char *text)
 {
-    if (m->failed != OK)
+    if (m->ending.failed != OK)
         return;
-    m->failed = st;
-    error_clear(&m->failure);
-    error_set(&m->failure, st, "%s: %s", who, text);
+    m->ending.failed = st;
+    error_clear(&m->ending.failure);
+    error_set(&m->ending.failure, st, "%s: %s", who, text);
 }
 
 /* Codes from 128 on say that the task may be started again: the job goes on without it till then. A
@@ -43,16 +43,16 @@ static void take_failed(master *m, member *from, const Wire__Stop *s)
         fail_from(m, st, s->task, s->text);
     } else if (from) {
         from->alive = from->whole = false;
-        m->view_due = m->phase >= RUN;
+        m->views.is_due = m->phase >= RUN;
     }
 }
 
 void master_preempt(master *m, const char *who)
 {
-    if (m->preempted)
+    if (m->ending.preempted)
         return;
-    m->preempted = true;
-    m->preempt_us = clock_us();
+    m->ending.preempted = true;
+    m->ending.preempt_us = clock_us();
     LOG_W("PREEMPT", "%s is asked to leave: cutting a checkpoint, then the job stops (resumable)",
           who);
     if (m->saver)
@@ -67,7 +67,7 @@ static bool may_report(const master *m, const wire_head *h)
 {
     bool is_known = h->incarnation > 0 && h->incarnation <= m->members.incarnations;
     return h->type == WIRE_REPORT && is_known && (m->phase == RUN || m->phase == DRAIN) &&
-           h->job_id == m->identity.job_id && h->era == m->identity.era;
+           h->job_id == m->era.identity.job_id && h->era == m->era.identity.era;
 }
 
 void master_note_failed(master *m, const Wire__Stop *s)
@@ -94,11 +94,11 @@ static status take_worker_proto(master *m, const net_message *message, const wir
         break;
     case WIRE_REPORT:
         if (may_report(m, h))
-            st = m->scheduler->report(m, from, h, (const Wire__Report *)p, err);
+            st = m->plan.scheduler->report(m, from, h, (const Wire__Report *)p, err);
         break;
     case WIRE_DELIVERED:
-        if (from && m->scheduler->delivered)
-            m->scheduler->delivered(m, from, h, (const Wire__Delivered *)p);
+        if (from && m->plan.scheduler->delivered)
+            m->plan.scheduler->delivered(m, from, h, (const Wire__Delivered *)p);
         break;
     case WIRE_FAILED:
         master_note_failed(m, (const Wire__Stop *)p);
@@ -114,11 +114,11 @@ static status take_worker_proto(master *m, const net_message *message, const wir
 /* A newer master leads the job: we leave, and nobody stops because of us. */
 static status check_term(master *m, const wire_head *h, error *err)
 {
-    if (h->job_id != m->identity.job_id || h->era <= m->identity.era)
+    if (h->job_id != m->era.identity.job_id || h->era <= m->era.identity.era)
         return OK;
-    m->superseded = true;
+    m->ending.superseded = true;
     return FAIL(err, E_LOST, "a newer master leads the job: its era is %u, ours was %u", h->era,
-                m->identity.era);
+                m->era.identity.era);
 }
 
 /* Who came in mid-run gets slots once it holds a version. */
@@ -126,12 +126,12 @@ static void note_version(master *m, member *from, const wire_head *h)
 {
     char name[TASK_NAME];
     int64_t held = wire_heartbeat_held(h);
-    if (from->whole || m->phase != RUN || h->era != m->identity.era || held < 0)
+    if (from->whole || m->phase != RUN || h->era != m->era.identity.era || held < 0)
         return;
     LOG_I("WHOLE", "task=%s holds version %lld: slots are dealt anew", member_name(from, name),
           (long long)held);
     from->whole = true;
-    m->view_due = true;
+    m->views.is_due = true;
 }
 
 /* A connection's number is used again: a loss may be told of the one that came after it. What a
@@ -144,7 +144,7 @@ static void note_life(master *m, member *from, const wire_head *h)
     if (is_back) {
         from->alive = true;
         from->suspect = false;
-        m->view_due = m->phase >= RUN;
+        m->views.is_due = m->phase >= RUN;
     }
     if (h->type != WIRE_HEARTBEAT)
         return;
@@ -169,8 +169,8 @@ static status take_worker(master *m, const net_message *message, error *err)
     char name[TASK_NAME];
     if (h.type == WIRE_HEARTBEAT) {
         wire_head alive = master_head(m, WIRE_ALIVE);
-        wire_set_alive_limit(&alive, m->limit);
-        wire_set_alive_view(&alive, !from ? WIRE_NO_VIEW : m->phase >= RUN ? m->view_id : 0);
+        wire_set_alive_limit(&alive, m->views.limit);
+        wire_set_alive_view(&alive, !from ? WIRE_NO_VIEW : m->phase >= RUN ? m->views.id : 0);
         master_send(m->listener, &message->from, alive, NULL);
     }
     if (h.type == WIRE_PREEMPT && from)
@@ -178,7 +178,7 @@ static status take_worker(master *m, const net_message *message, error *err)
     if (h.type == WIRE_HEARTBEAT || h.type == WIRE_PREEMPT)
         return OK;
     /* nobody else's are worth unpacking; who fails before its hello is told of before the run */
-    bool may_fail = h.type == WIRE_FAILED && (m->phase < RUN || h.job_id == m->identity.job_id);
+    bool may_fail = h.type == WIRE_FAILED && (m->phase < RUN || h.job_id == m->era.identity.job_id);
     if (!from && h.type != WIRE_HELLO && !may_fail && !may_report(m, &h))
         return OK;
     return take_worker_proto(m, message, &h, from, err);
@@ -194,7 +194,7 @@ static status take_server_welcome(master *m, int32_t s, const wire_head *h, cons
     one->welcomed = true;
     one->told = false;
     one->refuses_us = 0;
-    one->lineage = h->job_id == m->identity.job_id ? w->lineage : 0;
+    one->lineage = h->job_id == m->era.identity.job_id ? w->lineage : 0;
     master_note_shards(m, one, w);
     if (!(is_new || is_back) || m->phase < SETUP || m->phase > RUN)
         return master_try_setup(m, err);
@@ -229,7 +229,7 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
     if (wire_unpack(h->type, span_data(message->payload),
                     span_bytes(message->payload), &p, NULL) != OK)
         return OK;
-    bool current = h->era == m->identity.era && m->phase >= SETUP;
+    bool current = h->era == m->era.identity.era && m->phase >= SETUP;
     bool runs = current && m->phase >= RUN; /* before that there are no accounts; it is asked for again */
     status st = OK;
     if (h->type == WIRE_WELCOME) {
@@ -272,9 +272,9 @@ static status take_server(master *m, int32_t s, const net_message *message, erro
     char name[TASK_NAME];
     if (h.type == WIRE_PREEMPT)
         master_preempt(m, task_name((task){ROLE_PS, s}, name));
-    if (h.type == WIRE_LOAD && h.era == m->identity.era)
+    if (h.type == WIRE_LOAD && h.era == m->era.identity.era)
         return master_take_load(m, s, &h, err);
-    if (h.type == WIRE_BACKED && h.era == m->identity.era)
+    if (h.type == WIRE_BACKED && h.era == m->era.identity.era)
         return master_take_backed(m, s, &h, err);
     if (h.type == WIRE_ALIVE && wire_alive_view(&h) && m->servers[s].welcomed)
         master_say_hello(m, &m->servers[s]);
@@ -340,8 +340,8 @@ status master_serve_workers(master *m, error *err)
             continue;
         lost->suspect = true;
         lost->suspect_us = clock_us();
-        if (m->scheduler->suspect)
-            m->scheduler->suspect(m);
+        if (m->plan.scheduler->suspect)
+            m->plan.scheduler->suspect(m);
         if (lost->alive && m->phase < OVER)
             LOG_W("SUSPECT", "task=%s: its connection is gone", member_name(lost, name));
     }

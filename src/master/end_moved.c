@@ -20,8 +20,8 @@ static status tell(master *m, json_t *entry, error *err)
 {
     const config *c = m->o->config;
     int64_t step = json_integer_value(json_object_get(entry, "step"));
-    int64_t end[2] = {training_end(&m->steps, json_object_get(entry, "was")),
-                      training_end(&m->steps, json_object_get(entry, "is"))};
+    int64_t end[2] = {training_end(&m->plan.steps, json_object_get(entry, "was")),
+                      training_end(&m->plan.steps, json_object_get(entry, "is"))};
     lr_schedule before = lr_schedule_settings(c, end[0]), since = lr_schedule_settings(c, end[1]);
     bool is_other = !lr_schedule_equal(&before, &since);
     json_t *rates = json_pack(

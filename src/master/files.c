@@ -16,14 +16,14 @@
 
 static const char *remedy(const master *m)
 {
-    return m->files_recorded ? "give every task the files that the job began with or, if these are to be "
+    return m->files.recorded ? "give every task the files that the job began with or, if these are to be "
                                "replaced, go on with data_check: \"off\""
                              : "give every task the same files, wherever they lie";
 }
 
 static const char *whose(const master *m)
 {
-    return m->files_recorded ? "this job began with" : "the others";
+    return m->files.recorded ? "this job began with" : "the others";
 }
 
 /* `who` reads other files than those that count. */
@@ -31,7 +31,7 @@ static status check(const master *m, const char *who, const char *host, const ch
 {
     buf what = BUF_INIT;
     status st = OK;
-    if (facts_differ(m->files.data, files, &what))
+    if (facts_differ(m->files.facts.data, files, &what))
         st = FAIL(err, E_DATA, "%s on host %s reads other files than %s: %s; %s", who, host, whose(m),
                   what.data, remedy(m));
     buf_fini(&what);
@@ -93,15 +93,15 @@ static const member *choose(const members *all)
 
 status master_open_files(master *m, error *err)
 {
-    m->checks_files = facts_check_of(m->o->config) != FACTS_OFF;
-    if (!m->checks_files) {
-        m->files_settled = true;
+    m->files.checks = facts_check_of(m->o->config) != FACTS_OFF;
+    if (!m->files.checks) {
+        m->files.settled = true;
         return jobdir_keep_files(m->o->dir, NULL, err);
     }
-    jobdir_files(m->o->dir, &m->files);
-    m->files_settled = m->files_recorded = m->files.size > 0;
+    jobdir_files(m->o->dir, &m->files.facts);
+    m->files.settled = m->files.recorded = m->files.facts.size > 0;
     TRY(check(m, "the master", "this one", m->o->files, err));
-    facts_merge(&m->files, m->o->files);
+    facts_merge(&m->files.facts, m->o->files);
     return OK;
 }
 
@@ -109,17 +109,17 @@ status master_check_files(const master *m, const Wire__Hello *hello, error *err)
 {
     char name[TASK_NAME];
     member one = {.trainer = hello->trainer, .index = hello->index};
-    return m->checks_files ? check(m, member_name(&one, name), hello->host, hello->files, err) : OK;
+    return m->files.checks ? check(m, member_name(&one, name), hello->host, hello->files, err) : OK;
 }
 
 status master_settle_files(master *m, error *err)
 {
-    if (m->files_settled || m->phase != GATHER || !master_may_begin(m))
+    if (m->files.settled || m->phase != GATHER || !master_may_begin(m))
         return OK;
-    m->files_settled = true;
+    m->files.settled = true;
     const member *first = choose(&m->members);
-    if (first && facts_merge(&m->files, first->files))
-        TRY(jobdir_keep_files(m->o->dir, m->files.data, err));
+    if (first && facts_merge(&m->files.facts, first->files))
+        TRY(jobdir_keep_files(m->o->dir, m->files.facts.data, err));
     for (size_t i = 0; i < m->members.n; i++) {
         member *one = &m->members.at[i];
         error why = ERROR_INIT;

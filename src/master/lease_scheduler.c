@@ -13,7 +13,7 @@
 
 static void expect(master *m)
 {
-    batch_set_fill(&m->applied, m->total);
+    batch_set_fill(&m->leasing.applied, m->plan.total);
 }
 
 static status take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
@@ -21,7 +21,7 @@ static status take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     batch_set its = BATCH_SET_INIT;
     status st = batch_set_unpack(r->applied.data, r->applied.len, &its, err);
     if (st == OK)
-        batch_set_intersect(&m->applied, &its);
+        batch_set_intersect(&m->leasing.applied, &its);
     else
         error_prepend(err, "ps.%d", s);
     batch_set_fini(&its);
@@ -32,9 +32,9 @@ static status take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
 static status find_start(master *m, const char **ret_why, error *err)
 {
     (void)ret_why, (void)err; /* whatever they hold fits together */
-    int64_t on_all = batch_set_count(&m->applied);
-    if (on_all > m->start)
-        m->start = on_all;
+    int64_t on_all = batch_set_count(&m->leasing.applied);
+    if (on_all > m->era.start)
+        m->era.start = on_all;
     return OK;
 }
 
@@ -43,47 +43,47 @@ static status take_report(master *m, const member *from, const wire_head *h, con
                           error *err)
 {
     (void)from, (void)r, (void)err;
-    if (leases_report(m->leases, h->step, clock_us()))
-        m->progress_us = clock_us();
+    if (leases_report(m->leasing.leases, h->step, clock_us()))
+        m->waits.progress_us = clock_us();
     return OK;
 }
 
 static void begin(master *m)
 {
-    if (!m->leases)
-        m->leases = leases_create(
-            &(leases_options){.schedule = m->schedule, .batches_per_step = m->batches_per_step});
-    leases_begin(m->leases, &m->applied);
+    if (!m->leasing.leases)
+        m->leasing.leases = leases_create(
+            &(leases_options){.schedule = m->plan.schedule, .batches_per_step = m->plan.batches_per_step});
+    leases_begin(m->leasing.leases, &m->leasing.applied);
 }
 
 static void set_lanes(master *m, const hedge_lane *lanes, size_t n)
 {
-    if (!m->leases)
+    if (!m->leasing.leases)
         return;
     view_lane *names = xcalloc(n + 1, sizeof *names);
     size_t n_sure = 0;
     for (size_t i = 0; i < n; i++)
         if (!lanes[i].suspect)
             names[n_sure++] = lanes[i].lane;
-    leases_lanes(m->leases, names, n_sure);
+    leases_lanes(m->leasing.leases, names, n_sure);
     free(names);
 }
 
 static void suspect(master *m)
 {
-    m->view_due |= m->leases && m->phase >= RUN;
+    m->views.is_due |= m->leasing.leases && m->phase >= RUN;
 }
 
 static void take_hello(master *m, member *one, bool is_new)
 {
-    if (!m->leases)
+    if (!m->leasing.leases)
         return;
     one->whole = true;          /* it needs no version to begin with */
-    m->view_due |= m->phase >= RUN;
+    m->views.is_due |= m->phase >= RUN;
     if (is_new)
-        leases_lost(m->leases, one->trainer, one->index);
+        leases_lost(m->leasing.leases, one->trainer, one->index);
     else
-        leases_repeat(m->leases, one->trainer, one->index);
+        leases_repeat(m->leasing.leases, one->trainer, one->index);
 }
 
 static const member *holder_of(const master *m, const lease *l)
@@ -100,19 +100,19 @@ static const member *holder_of(const master *m, const lease *l)
  * it and nothing else. */
 static int64_t limit_of(const master *m)
 {
-    int64_t per_epoch = steps_per_epoch(&m->steps);
-    int64_t edge = (leases_floor(m->leases) / per_epoch + 1) * per_epoch;
-    return m->o->evaluates && edge < m->limit ? edge : m->limit;
+    int64_t per_epoch = steps_per_epoch(&m->plan.steps);
+    int64_t edge = (leases_floor(m->leasing.leases) / per_epoch + 1) * per_epoch;
+    return m->o->evaluates && edge < m->views.limit ? edge : m->views.limit;
 }
 
 static void send_leases(master *m)
 {
     lease l;
-    if (!m->leases || m->phase != RUN)
+    if (!m->leasing.leases || m->phase != RUN)
         return;
     int64_t timeout_us = (int64_t)(master_option(m, "distributed.heartbeat_timeout") * SECOND_US);
-    leases_hedge(m->leases, clock_us(), timeout_us);
-    while (leases_next(m->leases, limit_of(m), clock_us(), &l)) {
+    leases_hedge(m->leasing.leases, clock_us(), timeout_us);
+    while (leases_next(m->leasing.leases, limit_of(m), clock_us(), &l)) {
         wire_head h = master_head(m, WIRE_LEASE);
         wire_set_lease_batch(&h, l.batch);
         wire_set_lease_lane(&h, l.lane.lane);
@@ -126,17 +126,17 @@ static void send_leases(master *m)
 static void say_wait(const master *m, double seconds)
 {
     lease l;
-    if (!leases_lowest(m->leases, &l)) {
+    if (!leases_lowest(m->leasing.leases, &l)) {
         LOG_W("WAIT", "for=%s floor=%lld since=%.1fs",
               members_alive(&m->members) ? "checkpoints" : "workers",
-              (long long)leases_floor(m->leases), seconds);
+              (long long)leases_floor(m->leasing.leases), seconds);
         return;
     }
     const member *one = holder_of(m, &l);
     char name[TASK_NAME];
     LOG_W("WAIT", "for=reports batch=%lld task=%s lane=%u floor=%lld since=%.1fs",
           (long long)l.batch, one ? member_name(one, name) : "?", l.lane.lane,
-          (long long)leases_floor(m->leases), seconds);
+          (long long)leases_floor(m->leasing.leases), seconds);
 }
 
 const scheduler lease_scheduler = {

@@ -30,7 +30,7 @@ static void drop_silent(master *m, int64_t now)
         LOG_W("LOST", "task=%s silent=%.1fs: its slots go to the other lanes",
               member_name(one, name), silent);
         one->alive = one->whole = false;
-        m->view_due = m->phase >= RUN;
+        m->views.is_due = m->phase >= RUN;
     }
 }
 
@@ -70,8 +70,8 @@ static status tick(master *m, error *err)
             TRY(master_stop_early(m, err));
         if (m->phase == RUN) {
             master_order_cuts(m);
-            if (m->scheduler->watch)
-                m->scheduler->watch(m, now);
+            if (m->plan.scheduler->watch)
+                m->plan.scheduler->watch(m, now);
         }
     }
     TRY(master_watch_disk(m, now, err));
@@ -87,8 +87,8 @@ static status tick(master *m, error *err)
             master_say_hello(m, &m->servers[i]);
     master_say_again(m);
     if (m->phase == RUN) {
-        if (m->scheduler->settle)
-            TRY(m->scheduler->settle(m, err));
+        if (m->plan.scheduler->settle)
+            TRY(m->plan.scheduler->settle(m, err));
         if (master_disk_is_well(m))
             TRY(sync_accounts(m, err));
     }
@@ -114,17 +114,17 @@ static bool is_server_gone(const master *m)
 /* Asked to leave, and no checkpoint that is still to come is worth the wait. */
 static bool may_leave(const master *m)
 {
-    double asked_s = (double)(clock_us() - m->preempt_us) / SECOND_US;
-    return m->preempted && (m->phase == GATHER || (m->phase < DRAIN && is_server_gone(m)) ||
+    double asked_s = (double)(clock_us() - m->ending.preempt_us) / SECOND_US;
+    return m->ending.preempted && (m->phase == GATHER || (m->phase < DRAIN && is_server_gone(m)) ||
                             asked_s > master_option(m, "distributed.preempt_grace"));
 }
 
 /* The last checkpoint is there, and so is all that is to be evaluated. */
 static bool has_all_results(const master *m)
 {
-    return saver_last(m->saver) >= m->total &&
+    return saver_last(m->saver) >= m->plan.total &&
            (!m->o->evaluates ||
-            (!results_waiting(m->results) && results_has(m->results, m->total)));
+            (!results_waiting(m->results) && results_has(m->results, m->plan.total)));
 }
 
 /* Nothing is left to wait for but the last evaluation; who is asked to leave waits for it no longer than
@@ -135,10 +135,10 @@ static bool is_drained(const master *m)
         return true;
     if (m->phase != DRAIN)
         return false;
-    bool is_cut_short = m->preempted && saver_last(m->saver) < m->total;
+    bool is_cut_short = m->ending.preempted && saver_last(m->saver) < m->plan.total;
     if (has_all_results(m) || is_cut_short)
         return true;
-    bool waited = (double)(clock_us() - m->drain_us) / SECOND_US >
+    bool waited = (double)(clock_us() - m->waits.drain_us) / SECOND_US >
                   master_option(m, "trainer.final_eval_timeout");
     if (waited)
         LOG_W("NO_EVALUATION", "the last checkpoint was not evaluated within final_eval_timeout");
@@ -157,7 +157,7 @@ static status loop(master *m, error *err)
     size_t n = (size_t)m->o->n_servers;
     net_socket **sockets = xcalloc(n + 1, sizeof *sockets);
     status st = OK;
-    while (st == OK && m->failed == OK && !m->finished) {
+    while (st == OK && m->ending.failed == OK && !m->ending.finished) {
         for (size_t i = 0; i < n; i++)
             sockets[i] = m->servers[i].socket;
         sockets[n] = m->listener;
@@ -168,20 +168,20 @@ static status loop(master *m, error *err)
             st = master_serve_servers(m, err);
         if (st == OK)
             st = master_serve_workers(m, err);
-        if (st == OK && m->view_due && m->phase >= RUN)
+        if (st == OK && m->views.is_due && m->phase >= RUN)
             master_deal(m);
-        if (st == OK && m->scheduler->assign)
-            m->scheduler->assign(m);
-        if (st == OK && m->failed == OK && m->o->abort && atomic_load(m->o->abort))
+        if (st == OK && m->plan.scheduler->assign)
+            m->plan.scheduler->assign(m);
+        if (st == OK && m->ending.failed == OK && m->o->abort && atomic_load(m->o->abort))
             st = FAIL(err, E_ABORTED, "another role of this process failed");
         if (st == OK)
             st = tick(m, err);
-        if (st == OK && m->failed == OK && master_disk_is_well(m))
+        if (st == OK && m->ending.failed == OK && master_disk_is_well(m))
             st = master_try_finish(m, err);
     }
     free(sockets);
-    if (st == OK && m->failed != OK)
-        st = FAIL(err, m->failed, "%s", m->failure.text);
+    if (st == OK && m->ending.failed != OK)
+        st = FAIL(err, m->ending.failed, "%s", m->ending.failure.text);
     return st;
 }
 
@@ -201,19 +201,19 @@ static status finish(master *m, error *err)
 {
     if (!m->saver)
         return FAIL(err, E_PREEMPTED, "preempted before the first step");
-    if (m->preempted && !has_all_results(m))
+    if (m->ending.preempted && !has_all_results(m))
         return tell_preempted(m, err);
     TRY(accounting_sync(m->accounting, err));
     saver_unevaluated(m->saver, results_next_judged(m->results));
     TRY(saver_prune(m->saver, results_best_step(m->results), err));
     results_end end = {
         .totals = accounting_totals_of(m->accounting),
-        .steps_done = m->total,
+        .steps_done = m->plan.total,
         .batches_applied = saver_batches(m->saver),
         .lanes = members_lanes(&m->members),
         .workers = members_alive(&m->members),
         .ps = m->o->n_servers,
-        .restarts = m->restarts,
+        .restarts = m->era.starts,
     };
     if (results_diverged(end.totals))
         LOG_W("DIVERGED", "first_loss=%g training_loss=%g: the weights are worse than untrained ones; a lower "
@@ -228,7 +228,7 @@ status master_try_finish(master *m, error *err)
         return OK;
     error why = ERROR_INIT;
     status st = finish(m, &why);
-    m->finished = st == OK;
+    m->ending.finished = st == OK;
     return master_disk(m, st, &why, err);
 }
 
@@ -252,7 +252,7 @@ static status count_start(master *m, error *err)
     bool waits = jobdir_starts(m->o->dir) > 0;
     for (;;) {
         error why = ERROR_INIT;
-        status st = jobdir_count_start(m->o->dir, &m->restarts, &why);
+        status st = jobdir_count_start(m->o->dir, &m->era.starts, &why);
         m->disk.owes_start = false;
         if (st == OK || !waits || !fs_is_cause(st) || (m->o->stop && atomic_load(m->o->stop)))
             return st == OK ? OK : FAIL(err, st, "%s", why.text);
@@ -266,14 +266,13 @@ static status count_start(master *m, error *err)
 
 static status open_sockets(master *m, error *err)
 {
-    m->identity.job_id = jobdir_job_id(m->o->dir);
-    m->identity.era = (uint32_t)(m->restarts + 1) << 16;
+    era_open(&m->era, jobdir_job_id(m->o->dir));
     hello_pack(
         &(hello_facts){
             .config = m->o->config,
             .task = {.role = ROLE_MASTER},
             .life = hello_life(),
-            .job_id = m->identity.job_id,
+            .job_id = m->era.identity.job_id,
             .master_address = m->o->relay_address,
         },
         &m->hello);
@@ -288,14 +287,14 @@ static status open_sockets(master *m, error *err)
 static status build(master *m, error *err)
 {
     TRY(count_start(m, err));
-    config_digest(m->o->config, m->digest);
-    m->schedule = training_schedule(m->o->config);
-    m->scheduler = scheduler_of(&m->schedule);
+    config_digest(m->o->config, m->plan.digest);
+    m->plan.schedule = training_schedule(m->o->config);
+    m->plan.scheduler = scheduler_of(&m->plan.schedule);
     TRY(master_open_files(m, err));
     TRY(open_sockets(m, err));
     assign_init(&m->assign, m->o->n_servers, config_int(m->o->config, "distributed.ps_replicas"));
-    m->verdict_step = -1;
-    m->begun_us = m->progress_us = clock_us();
+    m->voting.step = -1;
+    m->waits.begun_us = m->waits.progress_us = clock_us();
     return OK;
 }
 
@@ -310,13 +309,13 @@ static void unbuild(master *m)
         LOG_I("STRANGER", "refused=%" PRIu64 " in all", net_refused(m->listener));
     net_close(&m->listener, 2000);
     master_close_accounts(m);
-    deal_destroy(&m->deal);
-    checkpoint_close(&m->restore);
-    leases_destroy(&m->leases);
-    batch_set_fini(&m->applied);
+    deal_destroy(&m->views.deal);
+    checkpoint_close(&m->restore.checkpoint);
+    leases_destroy(&m->leasing.leases);
+    batch_set_fini(&m->leasing.applied);
     members_fini(&m->members);
-    wire_declaration_fini(&m->declaration);
-    buf_fini(&m->files);
+    wire_declaration_fini(&m->plan.declaration);
+    buf_fini(&m->files.facts);
     buf_fini(&m->hello);
     free(m->servers);
     assign_fini(&m->assign);
@@ -327,7 +326,7 @@ static void unbuild(master *m)
 static void tell_state(const master *m, status st, const char *text)
 {
     error err = ERROR_INIT;
-    if (!m->superseded && st != E_ABORTED &&
+    if (!m->ending.superseded && st != E_ABORTED &&
         jobstate_end(m->o->dir, st, st == OK ? "" : text, &err) != OK)
         LOG_W("NO_STATE", "%s", err.text);
 }
@@ -335,7 +334,7 @@ static void tell_state(const master *m, status st, const char *text)
 status master_dismiss(const master_options *options, error *err)
 {
     master m = {
-        .o = options, .is_over_before = true, .restarts = jobdir_starts(options->dir)};
+        .o = options, .ending = {.is_over_before = true}, .era = {.starts = jobdir_starts(options->dir)}};
     status st = open_sockets(&m, err);
     if (st == OK)
         master_shut_down(&m, OK, "it was done before");
@@ -353,12 +352,12 @@ status master_run(const master_options *options, error *err)
         st = loop(&m, e);
     name_last_checkpoint(&m, st, e);
     if (!jobdir_is_ours(options->dir)) { /* whatever else failed: we were followed */
-        m.superseded = true;
+        m.ending.superseded = true;
         error_clear(e);
         st = jobdir_check_ours(options->dir, e);
     }
     tell_state(&m, st, e->text);
-    if (m.listener && !m.superseded)
+    if (m.listener && !m.ending.superseded)
         master_shut_down(&m, st, e->text);
     unbuild(&m);
     return st;

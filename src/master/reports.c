@@ -17,7 +17,7 @@
 
 static bool ends_epoch(const master *m, int64_t step)
 {
-    return m->o->evaluates && step % steps_per_epoch(&m->steps) == 0;
+    return m->o->evaluates && step % steps_per_epoch(&m->plan.steps) == 0;
 }
 
 /* An epoch enters the results when its checkpoint is written, before that is committed: one that is
@@ -25,11 +25,11 @@ static bool ends_epoch(const master *m, int64_t step)
 static status record_epochs(master *m, error *err)
 {
     const accounting_totals *t = accounting_totals_of(m->accounting);
-    int64_t per_epoch = steps_per_epoch(&m->steps), next = m->epoch_recorded + per_epoch;
-    for (; next <= m->epoch_saved && next <= t->step; next += per_epoch) {
+    int64_t per_epoch = steps_per_epoch(&m->plan.steps), next = m->reporting.epoch_recorded + per_epoch;
+    for (; next <= m->reporting.epoch_saved && next <= t->step; next += per_epoch) {
         const metric_set *training = accounting_epoch(m->accounting, next / per_epoch - 1);
         TRY(results_epoch(m->results, next, training, t->wall_s, err));
-        m->epoch_recorded = next;
+        m->reporting.epoch_recorded = next;
     }
     return OK;
 }
@@ -37,10 +37,10 @@ static status record_epochs(master *m, error *err)
 /* The last cut there was to be is over. */
 static void drain_after(master *m, int64_t step)
 {
-    if (step < m->total && !(saver_is_hurried(m->saver) && step == saver_limit(m->saver)))
+    if (step < m->plan.total && !(saver_is_hurried(m->saver) && step == saver_limit(m->saver)))
         return;
     m->phase = DRAIN;
-    m->drain_us = clock_us();
+    m->waits.drain_us = clock_us();
 }
 
 static status commit_if_well(master *m, error *err);
@@ -66,7 +66,7 @@ status master_cut_lost(master *m, uint32_t id, const char *why, error *err)
     LOG_W("CHECKPOINT_FAILED", "step=%lld newest=%lld %s", (long long)step,
           (long long)saver_last(m->saver), why);
     if (ends_epoch(m, step))
-        m->epoch_saved = step;          /* an epoch like others, which nobody can evaluate */
+        m->reporting.epoch_saved = step;          /* an epoch like others, which nobody can evaluate */
     drain_after(m, step);
     master_order_cuts(m);
     return commit_if_well(m, err);
@@ -88,7 +88,7 @@ static status complete_accounts(master *m, int64_t step, error *err)
 {
     TRY(accounting_sync(m->accounting, err));
     if (ends_epoch(m, step))
-        m->epoch_saved = step;
+        m->reporting.epoch_saved = step;
     return record_epochs(m, err);
 }
 
@@ -152,7 +152,7 @@ status master_take_written(master *m, const shard_report *r, error *err)
 int64_t master_applied(const master *m)
 {
     int64_t reported = accounting_applied(m->accounting);
-    return reported > m->start ? reported : m->start;
+    return reported > m->era.start ? reported : m->era.start;
 }
 
 static void say_progress(const master *m)
@@ -160,20 +160,20 @@ static void say_progress(const master *m)
     if (!m->o->progress)
         return;
     const accounting_totals *t = accounting_totals_of(m->accounting);
-    int64_t per_epoch = steps_per_epoch(&m->steps);
-    double left = (double)(m->total - t->step) * (double)steps_examples(&m->steps, 0);
+    int64_t per_epoch = steps_per_epoch(&m->plan.steps);
+    double left = (double)(m->plan.total - t->step) * (double)steps_examples(&m->plan.steps, 0);
     master_progress p = {
         .step = t->step,
-        .total_steps = m->total,
+        .total_steps = m->plan.total,
         .epoch = t->step / per_epoch,
-        .epochs = (m->total + per_epoch - 1) / per_epoch,
+        .epochs = (m->plan.total + per_epoch - 1) / per_epoch,
         .loss = metric_result(&t->last_step, "loss"),
         .accuracy = metric_result(&t->last_step, "accuracy"),
         .rate = (double)lr_schedule_rate(&(lr_schedule){.kind = LR_SCHEDULE_CONSTANT}, 0),
         .examples_per_s = t->examples_per_s,
         .eta_s = t->examples_per_s > 0 ? left / t->examples_per_s : NAN,
     };
-    lr_schedule rates = lr_schedule_settings(m->o->config, m->total);
+    lr_schedule rates = lr_schedule_settings(m->o->config, m->plan.total);
     p.rate = (double)lr_schedule_rate(&rates, t->step > 0 ? t->step - 1 : 0);
     m->o->progress(m->o->user, &p);
 }
@@ -181,9 +181,9 @@ static void say_progress(const master *m)
 /* Steps became complete. */
 status master_steps_done(master *m, int64_t before, error *err)
 {
-    m->progress_us = clock_us();
+    m->waits.progress_us = clock_us();
     if (before == 0)
-        LOG_I("FIRST_STEP", "after=%.3fs", (double)(clock_us() - m->begun_us) / SECOND_US);
+        LOG_I("FIRST_STEP", "after=%.3fs", (double)(clock_us() - m->waits.begun_us) / SECOND_US);
     if (m->phase == RUN) {
         master_order_histograms(m);
         master_order_cuts(m);
@@ -196,7 +196,7 @@ status master_record(master *m, const wire_head *h, const Wire__Report *r, error
 {
     slot_report said = reports_read(r, h->step, (uint32_t)wire_report_slot(h));
     int64_t before = accounting_totals_of(m->accounting)->step;
-    if (said.step >= m->total)
+    if (said.step >= m->plan.total)
         return OK;
     int64_t done = accounting_report(m->accounting, &said);
     return done ? master_steps_done(m, before, err) : OK;

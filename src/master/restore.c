@@ -17,19 +17,19 @@
 static status check_layout(const master *m, const char *dir, error *err)
 {
     char digest[65];
-    flat_digest(m->declaration.flat, digest);
-    if (strcmp(checkpoint_manifest(m->restore)->flat_digest, digest) != 0)
+    flat_digest(m->plan.declaration.flat, digest);
+    if (strcmp(checkpoint_manifest(m->restore.checkpoint)->flat_digest, digest) != 0)
         return FAIL(err, E_DATA, "resume: %s: its tensors are not this model's", dir);
     return OK;
 }
 
 static status open_restore(master *m, int64_t step, bool verify, error *err)
 {
-    checkpoint_close(&m->restore);
-    m->restore_verified = false;
+    checkpoint_close(&m->restore.checkpoint);
+    m->restore.is_verified = false;
     char *path = checkpoint_path(m->o->dir, step);
-    status st = checkpoint_open(path, verify, &m->restore, err);
-    m->restore_verified = st == OK && verify;
+    status st = checkpoint_open(path, verify, &m->restore.checkpoint, err);
+    m->restore.is_verified = st == OK && verify;
     free(path);
     return st;
 }
@@ -88,19 +88,19 @@ static status open_newest(master *m, int64_t *ret, error *err)
 status master_choose_restore(master *m, int64_t *ret_saved, error *err)
 {
     loss_scale_rule scaling = loss_scale_settings(m->o->config);
-    m->lineage = m->identity.era;
-    m->taken_back = true;
-    m->restore_dir[0] = '\0';
-    m->scale = loss_scale_first(&scaling);
+    m->era.lineage = m->era.identity.era;
+    m->era.taken_back = true;
+    m->restore.dir[0] = '\0';
+    m->restore.scale = loss_scale_first(&scaling);
     TRY(open_newest(m, ret_saved, err));
     if (*ret_saved < 0)
         return OK;
-    snprintf(m->restore_dir, sizeof m->restore_dir, "checkpoints/step-%09lld", (long long)*ret_saved);
-    TRY(check_layout(m, m->restore_dir, err));
-    if (checkpoint_manifest(m->restore)->scales)
-        m->scale = checkpoint_manifest(m->restore)->scale;
-    LOG_I("RESUME", "step=%lld of=%lld from=%s", (long long)*ret_saved, (long long)m->total,
-          m->restore_dir);
+    snprintf(m->restore.dir, sizeof m->restore.dir, "checkpoints/step-%09lld", (long long)*ret_saved);
+    TRY(check_layout(m, m->restore.dir, err));
+    if (checkpoint_manifest(m->restore.checkpoint)->scales)
+        m->restore.scale = checkpoint_manifest(m->restore.checkpoint)->scale;
+    LOG_I("RESUME", "step=%lld of=%lld from=%s", (long long)*ret_saved, (long long)m->plan.total,
+          m->restore.dir);
     return OK;
 }
 
@@ -108,7 +108,7 @@ status master_choose_restore(master *m, int64_t *ret_saved, error *err)
 static status verify_restore(master *m, error *err)
 {
     error why = ERROR_INIT;
-    int64_t step = m->start;
+    int64_t step = m->era.start;
     status st = open_restore(m, step, true, &why);
     if (st == OK)
         return OK;
@@ -121,9 +121,9 @@ static status verify_restore(master *m, error *err)
 /* A server may have another view of the files than we: only what is damaged here, too, is. */
 status master_doubt_restore(master *m, int32_t s, const char *text, error *err)
 {
-    uint32_t era = m->identity.era;
+    uint32_t before = m->era.identity.era;
     TRY(verify_restore(m, err));
-    return m->identity.era != era ? OK
+    return m->era.identity.era != before ? OK
                                   : FAIL(err, E_DATA, "ps.%d: %s; the master can read it", (int)s, text);
 }
 
@@ -160,10 +160,10 @@ static status load_applied(master *m, int32_t s, int32_t part, error *err)
 {
     batch_set applied = BATCH_SET_INIT;
     buf packed = BUF_INIT;
-    status st = checkpoint_read_applied(m->restore, part, &applied, err);
+    status st = checkpoint_read_applied(m->restore.checkpoint, part, &applied, err);
     if (st == OK) {
         batch_set_pack(&applied, &packed);
-        send_loaded(m, s, part, 1 + (int64_t)optim_slots(&m->optim), packed.data, packed.size);
+        send_loaded(m, s, part, 1 + (int64_t)optim_slots(&m->plan.optim), packed.data, packed.size);
     }
     buf_fini(&packed);
     batch_set_fini(&applied);
@@ -173,16 +173,16 @@ static status load_applied(master *m, int32_t s, int32_t part, error *err)
 /* A server that does not see the job dir restores one vector. */
 status master_take_load(master *m, int32_t s, const wire_head *h, error *err)
 {
-    const flat *f = m->declaration.flat;
-    uint32_t era = m->identity.era;
-    if (m->phase == SETUP && m->restore && !m->restore_verified)
+    const flat *f = m->plan.declaration.flat;
+    uint32_t before = m->era.identity.era;
+    if (m->phase == SETUP && m->restore.checkpoint && !m->restore.is_verified)
         TRY(verify_restore(m, err));
-    if (m->identity.era != era)
+    if (m->era.identity.era != before)
         return OK;
-    int64_t row = wire_load_row(h), n_slots = (int64_t)optim_slots(&m->optim);
-    if (m->restore && schedule_lists_units(&m->schedule) && row == 1 + n_slots)
+    int64_t row = wire_load_row(h), n_slots = (int64_t)optim_slots(&m->plan.optim);
+    if (m->restore.checkpoint && schedule_lists_units(&m->plan.schedule) && row == 1 + n_slots)
         return load_applied(m, s, h->part, err);
-    if (!m->restore || h->part >= f->n_parts || row > n_slots)
+    if (!m->restore.checkpoint || h->part >= f->n_parts || row > n_slots)
         return OK;
     size_t n = (size_t)flat_part_elements(f, h->part), rows = 1 + (size_t)n_slots;
     void *memory = NULL;
@@ -190,7 +190,7 @@ status master_take_load(master *m, int32_t s, const wire_head *h, error *err)
     float *vectors = memory, *slots[OPTIM_SLOTS] = {NULL};
     for (size_t i = 1; i < rows; i++)
         slots[i - 1] = vectors + i * n;
-    status st = checkpoint_read_part(m->restore, h->part, vectors,
+    status st = checkpoint_read_part(m->restore.checkpoint, h->part, vectors,
                                      f->parts[h->part].frozen ? NULL : slots, err);
     if (st == OK)
         send_loaded(m, s, h->part, row, vectors + (size_t)row * n, n * sizeof(float));

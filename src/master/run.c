@@ -12,7 +12,7 @@
 static int64_t step_now(const master *m)
 {
     int64_t step = accounting_totals_of(m->accounting)->step;
-    return step > m->start ? step : m->start;
+    return step > m->era.start ? step : m->era.start;
 }
 
 static int64_t limit_now(const master *m)
@@ -49,9 +49,9 @@ void master_order_cuts(master *m)
         for (int32_t s = 0; s < m->o->n_servers; s++)
             say_cut(m, s, &order);
     int64_t limit = limit_now(m);
-    if (limit == m->limit)
+    if (limit == m->views.limit)
         return;
-    m->limit = limit;
+    m->views.limit = limit;
     wire_head h = master_head(m, WIRE_LIMIT);
     wire_set_limit(&h, limit);
     master_send_workers(m, h, NULL);
@@ -59,7 +59,7 @@ void master_order_cuts(master *m)
 
 void master_order_histograms(master *m)
 {
-    int64_t version = summaries_order(m->summaries, step_now(m), m->total);
+    int64_t version = summaries_order(m->summaries, step_now(m), m->plan.total);
     if (version < 0)
         return;
     Wire__Histogram ask = WIRE__HISTOGRAM__INIT;
@@ -77,12 +77,12 @@ status master_stop_early(master *m, error *err)
         return master_disk(m, st, &why, err);
     if (!stop || m->phase != RUN || saver_is_hurried(m->saver))
         return OK;
-    m->total = saver_last(m->saver);
+    m->plan.total = saver_last(m->saver);
     LOG_I("EARLY_STOP",
           "step=%lld: no improvement in %lld epochs; with more trainer.patience it can go on",
-          (long long)m->total, (long long)config_int(m->o->config, "trainer.patience"));
+          (long long)m->plan.total, (long long)config_int(m->o->config, "trainer.patience"));
     m->phase = DRAIN;
-    m->drain_us = clock_us();
+    m->waits.drain_us = clock_us();
     return OK;
 }
 
@@ -91,15 +91,15 @@ status master_begin_run(master *m, error *err)
     TRY(jobdir_begin(m->o->dir, err));
     TRY(master_tell_moves(m, err));
     m->phase = RUN;
-    checkpoint_close(&m->restore);
-    if (m->scheduler->begin)
-        m->scheduler->begin(m);
-    m->open_step = -1;
-    m->progress_us = clock_us();
-    if (m->preempted)
+    checkpoint_close(&m->restore.checkpoint);
+    if (m->plan.scheduler->begin)
+        m->plan.scheduler->begin(m);
+    m->reporting.open_step = -1;
+    m->waits.progress_us = clock_us();
+    if (m->ending.preempted)
         saver_hurry(m->saver);
     TRY(master_stop_early(m, err));     /* what was judged before may be enough */
-    m->limit = m->phase == RUN ? 0 : m->total;
+    m->views.limit = m->phase == RUN ? 0 : m->plan.total;
     if (m->phase == RUN) {
         master_order_cuts(m);
         master_order_histograms(m);
@@ -108,12 +108,12 @@ status master_begin_run(master *m, error *err)
     master_deal(m);
     master_say_reported(m);             /* servers say what the last master had not written yet */
     LOG_I("RUN", "step=%lld limit=%lld workers=%u lanes=%u servers=%d era=%u%s",
-          (long long)m->start, (long long)m->limit, members_alive(&m->members),
-          members_lanes(&m->members), m->o->n_servers, m->identity.era,
-          m->keeps ? " (nothing was lost)" : "");
-    if (saver_last(m->saver) >= m->total) {
+          (long long)m->era.start, (long long)m->views.limit, members_alive(&m->members),
+          members_lanes(&m->members), m->o->n_servers, m->era.identity.era,
+          m->era.keeps ? " (nothing was lost)" : "");
+    if (saver_last(m->saver) >= m->plan.total) {
         m->phase = DRAIN;
-        m->drain_us = clock_us();
+        m->waits.drain_us = clock_us();
     }
     return OK;
 }
@@ -123,9 +123,9 @@ static void say_verdict(master *m, int32_t s)
 {
     Wire__Verdict v = WIRE__VERDICT__INIT;
     wire_head h = master_head(m, WIRE_VERDICT);
-    h.step = m->verdict_step;
-    v.scale = m->verdict.scale;
-    v.skip = m->verdict.skip;
+    h.step = m->voting.step;
+    v.scale = m->voting.verdict.scale;
+    v.skip = m->voting.verdict.skip;
     if (s < 0)
         master_send_servers(m, h, &v.base);
     else
@@ -145,17 +145,17 @@ status master_take_norm(master *m, int32_t s, const wire_head *h, const Wire__No
     bool complete = false;
     verdict v;
     vote_part p = {.part = h->part, .square_sum = n->square_sum};
-    if (!m->vote || m->phase != RUN || !loss_scale_unpack(n->loss_scale, &p.scale))
+    if (!m->voting.vote || m->phase != RUN || !loss_scale_unpack(n->loss_scale, &p.scale))
         return OK;
-    if (h->step == m->verdict_step) {   /* it has not heard */
+    if (h->step == m->voting.step) {   /* it has not heard */
         say_verdict(m, s);
         return OK;
     }
-    TRY(vote_add(m->vote, h->step, &p, &complete, &v, err));
+    TRY(vote_add(m->voting.vote, h->step, &p, &complete, &v, err));
     if (!complete)
         return OK;
-    m->verdict_step = h->step;
-    m->verdict = v;
+    m->voting.step = h->step;
+    m->voting.verdict = v;
     say_verdict(m, -1);
     if (v.skip)
         note_skipped(m, h->step, p.scale);

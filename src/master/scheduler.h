@@ -20,7 +20,7 @@ typedef struct scheduler {
     void (*expect)(struct master *m);
     /* Server `s` has said it. */
     MUST_USE status (*ready)(struct master *m, int32_t s, const Wire__Ready *r, error *err);
-    /* All have: m->start becomes the version the era begins with, which is that of the newest checkpoint or
+    /* All have: m->era.start becomes the version the era begins with, which is that of the newest checkpoint or
      * a later one. *ret_why: what the servers hold is of no use, and all go back; else it stays. */
     MUST_USE status (*find_start)(struct master *m, const char **ret_why, error *err);
     /* The era runs. */

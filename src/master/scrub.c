@@ -46,11 +46,11 @@ static status begin_next(master *m, error *err)
     int64_t *list = NULL;
     size_t n = 0, i = 0;
     TRY(checkpoint_list(m->o->dir, &list, &n, err));
-    while (i < n && list[i] <= m->scrubbed)
+    while (i < n && list[i] <= m->scrub.step)
         i++;
     if (n) {
-        m->scrubbed = list[i < n ? i : 0];
-        scrubber_begin(m->scrubber, m->o->dir, m->scrubbed);
+        m->scrub.step = list[i < n ? i : 0];
+        scrubber_begin(m->scrub.scrubber, m->o->dir, m->scrub.step);
     }
     free(list);
     return OK;
@@ -65,13 +65,14 @@ status master_scrub(master *m, int64_t now_us, error *err)
     if (m->phase != RUN || !master_disk_is_well(m) || every_s <= 0)
         return OK;
     status st = OK;
-    bool is_read = scrubber_take(m->scrubber, &step, &found, &why);
+    bool is_read = scrubber_take(m->scrub.scrubber, &step, &found, &why);
     if (is_read && found == E_DATA)
         st = tell_damaged(m, step, &why, &lack);
     else if (is_read && found != OK)
         LOG_W("SCRUB", "checkpoint step=%lld is not read: %s", (long long)step, why.text);
-    if (st == OK && scrubber_is_free(m->scrubber) && (double)(now_us - m->scrub_us) / SECOND_US >= every_s) {
-        m->scrub_us = now_us;
+    bool is_due = (double)(now_us - m->scrub.begun_us) / SECOND_US >= every_s;
+    if (st == OK && is_due && scrubber_is_free(m->scrub.scrubber)) {
+        m->scrub.begun_us = now_us;
         st = begin_next(m, &lack);
     }
     return master_disk(m, st, &lack, err);

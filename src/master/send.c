@@ -9,9 +9,7 @@ double master_option(const master *m, const char *key)
 
 wire_head master_head(const master *m, wire_type type)
 {
-    wire_head h = m->identity;
-    h.type = type;
-    return h;
+    return era_head(&m->era, type);
 }
 
 void master_send(net_socket *s, const net_peer *to, wire_head h, const ProtobufCMessage *message)

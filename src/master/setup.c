@@ -36,18 +36,18 @@ static status settle_k(master *m, error *err)
         k = training_batches_per_step(c, members_lanes(&m->members));
         TRY(jobdir_set_batches_per_step(m->o->dir, k, err));
     }
-    TRY(jobdir_keep_examples(m->o->dir, m->declaration.examples_per_epoch, err));
-    m->batches_per_step = k;
-    m->steps = training_steps(c, m->declaration.examples_per_epoch, k);
-    m->total = training_total(&m->steps, c);
+    TRY(jobdir_keep_examples(m->o->dir, m->plan.declaration.examples_per_epoch, err));
+    m->plan.batches_per_step = k;
+    m->plan.steps = training_steps(c, m->plan.declaration.examples_per_epoch, k);
+    m->plan.total = training_total(&m->plan.steps, c);
     uint32_t lanes = members_lanes(&m->members);
     LOG_I("JOB",
           "mode=%s steps=%lld steps_per_epoch=%lld batches_per_step=%lld effective_batch=%lld "
           "lanes=%u",
-          config_str(c, "distributed.mode"), (long long)m->total,
-          (long long)steps_per_epoch(&m->steps), (long long)k,
-          (long long)steps_examples(&m->steps, 0), lanes);
-    if (lanes > k && m->schedule.in_order)
+          config_str(c, "distributed.mode"), (long long)m->plan.total,
+          (long long)steps_per_epoch(&m->plan.steps), (long long)k,
+          (long long)steps_examples(&m->plan.steps, 0), lanes);
+    if (lanes > k && m->plan.schedule.in_order)
         LOG_W("IDLE_LANES",
               "%u lanes for %lld slots: %lld of them only wait; raise trainer.batches_per_step",
               lanes, (long long)k, (long long)(lanes - k));
@@ -73,9 +73,9 @@ void master_close_accounts(master *m)
     accounting_close(&m->accounting);
     results_close(&m->results);
     saver_destroy(&m->saver);
-    scrubber_destroy(&m->scrubber);
+    scrubber_destroy(&m->scrub.scrubber);
     fetches_destroy(&m->fetches);
-    vote_destroy(&m->vote);
+    vote_destroy(&m->voting.vote);
     summaries_destroy(&m->summaries);
 }
 
@@ -84,14 +84,14 @@ static status open_accounting(master *m, int64_t saved, int64_t step, error *err
     const config *c = m->o->config;
     int64_t oldest = saved;
     TRY(master_oldest_checkpoint(m, &oldest, err));
-    lr_schedule rates = lr_schedule_settings(c, m->total);
+    lr_schedule rates = lr_schedule_settings(c, m->plan.total);
     return accounting_open(
         &(accounting_options){
             .dir = m->o->dir,
-            .steps = m->steps,
+            .steps = m->plan.steps,
             .rates = rates,
             .summary_steps = config_int(c, "trainer.save_summary_steps"),
-            .total = m->total,
+            .total = m->plan.total,
             .behind = saved - oldest,
         },
         saved, step, &m->accounting, err);
@@ -103,13 +103,13 @@ static status open_results(master *m, int64_t saved, error *err)
     return results_open(
         &(results_options){
             .dir = m->o->dir,
-            .flat = m->declaration.flat,
-            .steps = m->steps,
+            .flat = m->plan.declaration.flat,
+            .steps = m->plan.steps,
             .validation_metric = config_str(c, "trainer.validation_metric"),
             .patience = config_has(c, "trainer.patience") ? config_int(c, "trainer.patience") : 0,
             .evaluates = m->o->evaluates,
-            .schedule = m->schedule,
-            .taken_back = m->taken_back,
+            .schedule = m->plan.schedule,
+            .taken_back = m->era.taken_back,
         },
         saved, &m->results, err);
 }
@@ -119,10 +119,10 @@ static saver *open_saver(const master *m, int64_t saved)
     const config *c = m->o->config;
     return saver_create(&(saver_options){
         .dir = m->o->dir,
-        .flat = m->declaration.flat,
-        .steps = m->steps,
+        .flat = m->plan.declaration.flat,
+        .steps = m->plan.steps,
         .begin = saved,
-        .total = m->total,
+        .total = m->plan.total,
         .epoch_ends = m->o->evaluates,
         .every_steps = config_has(c, "trainer.save_checkpoints_steps")
                            ? config_int(c, "trainer.save_checkpoints_steps")
@@ -132,12 +132,12 @@ static saver *open_saver(const master *m, int64_t saved)
                        : 0,
         .keep = config_int(c, "trainer.keep_checkpoint_max"),
         .n_servers = m->o->n_servers,
-        .lineage = m->lineage,
+        .lineage = m->era.lineage,
         .seed = (uint64_t)config_int(c, "random_seed"),
-        .config_digest = m->digest,
-        .slot_names = m->slot_names,
-        .n_slots = optim_slots(&m->optim),
-        .lists_units = schedule_lists_units(&m->schedule),
+        .config_digest = m->plan.digest,
+        .slot_names = m->plan.slot_names,
+        .n_slots = optim_slots(&m->plan.optim),
+        .lists_units = schedule_lists_units(&m->plan.schedule),
         .scales = loss_scale_settings(c).dynamic,
     });
 }
@@ -146,20 +146,20 @@ static void open_vote(master *m, int64_t step)
 {
     bool clips = config_has(m->o->config, "trainer.grad_norm");
     loss_scale_rule scaling = loss_scale_settings(m->o->config);
-    m->vote = vote_create(m->declaration.flat->n_live_parts,
+    m->voting.vote = vote_create(m->plan.declaration.flat->n_live_parts,
                           clips ? master_option(m, "trainer.grad_norm") : (double)INFINITY,
                           &scaling);
-    if (!m->keeps)
-        m->verdict_step = -1;
+    if (!m->era.keeps)
+        m->voting.step = -1;
     /* who has not heard the last verdict asks for it by voting again */
-    vote_begin(m->vote, step + (m->verdict_step == step));
+    vote_begin(m->voting.vote, step + (m->voting.step == step));
 }
 
 /* What the accounts may hold of parts that are kept: all that any of them has. Its server may have been
  * told REPORTED, though a part that is behind makes all begin earlier. */
 static int64_t accounts_end(const master *m, int64_t step)
 {
-    for (int32_t i = 0; m->keeps && i < m->o->n_servers; i++)
+    for (int32_t i = 0; m->era.keeps && i < m->o->n_servers; i++)
         if (assign_acts(&m->assign, i) && m->servers[i].newest > step)
             step = m->servers[i].newest;
     return step;
@@ -172,51 +172,42 @@ static status open_accounts(master *m, int64_t saved, int64_t step, error *err)
     master_close_accounts(m);
     TRY(open_accounting(m, saved, accounts_end(m, step), err));
     TRY(open_results(m, saved, err));
-    m->taken_back = false;
-    m->epoch_saved = m->epoch_recorded = saved - saved % steps_per_epoch(&m->steps);
+    m->era.taken_back = false;
+    m->reporting.epoch_saved = m->reporting.epoch_recorded = saved - saved % steps_per_epoch(&m->plan.steps);
     m->saver = open_saver(m, saved);
-    m->scrubber = scrubber_create();
+    m->scrub.scrubber = scrubber_create();
     m->fetches = fetches_create(m->o->dir);
-    if (m->deal)
-        deal_restart(m->deal, step);
+    if (m->views.deal)
+        deal_restart(m->views.deal, step);
     else
-        m->deal = deal_create(&m->steps, step, config_bool(c, "distributed.rebalance"));
+        m->views.deal = deal_create(&m->plan.steps, step, config_bool(c, "distributed.rebalance"));
     if (vote_settings(c))
         open_vote(m, step);
-    m->summaries = summaries_create(m->declaration.flat, &m->assign,
+    m->summaries = summaries_create(m->plan.declaration.flat, &m->assign,
                                     config_has(c, "trainer.save_histogram_steps")
                                         ? config_int(c, "trainer.save_histogram_steps")
-                                        : steps_per_epoch(&m->steps));
-    return OK;
-}
-
-static status next_era(master *m, error *err)
-{
-    if (m->restarts + 1 > ERA_STARTS || m->turns > ERA_TURNS)
-        return FAIL(err, E_FAIL, "after %lld starts and %u turns there is no era left",
-                    (long long)m->restarts + 1, m->turns);
-    m->identity.era = (uint32_t)(m->restarts + 1) << 16 | m->turns++;
+                                        : steps_per_epoch(&m->plan.steps));
     return OK;
 }
 
 void master_say_setup(master *m, int32_t s)
 {
     Wire__Declaration declaration;
-    wire_declaration_fill(m->declaration.flat, m->declaration.examples_per_epoch, &declaration);
+    wire_declaration_fill(m->plan.declaration.flat, m->plan.declaration.examples_per_epoch, &declaration);
     Wire__Setup w = WIRE__SETUP__INIT;
     w.declaration = &declaration;
     w.servers = (uint32_t)m->o->n_servers;
     w.server = (uint32_t)s;
-    w.step = m->start;
-    w.restore_dir = m->restore_dir;
+    w.step = m->era.start;
+    w.restore_dir = m->restore.dir;
     w.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
-    w.batch_size = m->steps.batch_size;
-    w.batches_per_step = m->steps.per_step;
-    w.drop_last = m->steps.drop_last;
-    w.total_steps = m->total;
-    w.keep = m->keeps;
-    w.lineage = m->lineage;
-    w.loss_scale = loss_scale_pack(m->scale);
+    w.batch_size = m->plan.steps.batch_size;
+    w.batches_per_step = m->plan.steps.per_step;
+    w.drop_last = m->plan.steps.drop_last;
+    w.total_steps = m->plan.total;
+    w.keep = m->era.keeps;
+    w.lineage = m->era.lineage;
+    w.loss_scale = loss_scale_pack(m->restore.scale);
     master_fill_shards(m, &w);
     master_send(m->servers[s].socket, NULL, master_head(m, WIRE_SETUP), &w.base);
     master_clear_shards(&w);
@@ -226,22 +217,22 @@ void master_say_setup(master *m, int32_t s)
 status master_begin_setup(master *m, error *err)
 {
     TRY(jobdir_check_there(m->o->dir, err)); /* or it would seem to have no checkpoint */
-    m->optim = optim_settings(m->o->config);
-    for (size_t i = 0; i < optim_slots(&m->optim); i++)
-        m->slot_names[i] = optim_slot_name(&m->optim, i);
+    m->plan.optim = optim_settings(m->o->config);
+    for (size_t i = 0; i < optim_slots(&m->plan.optim); i++)
+        m->plan.slot_names[i] = optim_slot_name(&m->plan.optim, i);
     TRY(settle_k(m, err));
     TRY(note_fingerprint(m, err));
-    TRY(next_era(m, err));
+    TRY(era_turn(&m->era, err));
     int64_t saved = -1;
     if (jobdir_goes_back(m->o->dir))
         master_forget_parts(m);
-    m->keeps = master_assign(m);
-    TRY(m->keeps ? checkpoint_newest(m->o->dir, &saved, err) : master_choose_restore(m, &saved, err));
-    m->start = saved < 0 ? 0 : saved;
-    if (m->scheduler->expect)
-        m->scheduler->expect(m);
+    m->era.keeps = master_assign(m);
+    TRY(m->era.keeps ? checkpoint_newest(m->o->dir, &saved, err) : master_choose_restore(m, &saved, err));
+    m->era.start = saved < 0 ? 0 : saved;
+    if (m->plan.scheduler->expect)
+        m->plan.scheduler->expect(m);
     m->phase = SETUP;
-    m->progress_us = clock_us();
+    m->waits.progress_us = clock_us();
     for (int32_t i = 0; i < m->o->n_servers; i++) {
         m->servers[i].ready = !assign_needs(&m->assign, i);
         if (!m->servers[i].ready)
@@ -270,27 +261,27 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
         one->lineage = 0;
         return master_turn(m, s, "no longer holds its parts", err);
     }
-    if (m->scheduler->ready && !one->ready)
-        TRY(m->scheduler->ready(m, s, r, err));
+    if (m->plan.scheduler->ready && !one->ready)
+        TRY(m->plan.scheduler->ready(m, s, r, err));
     one->ready = true;
     one->sees_dir = r->sees_job_dir;
-    one->lineage = m->lineage;
+    one->lineage = m->era.lineage;
     one->lowest = r->step;
     one->newest = r->newest;
     if (!has_all_servers(m, true))
         return OK;
-    int64_t saved = m->start;
+    int64_t saved = m->era.start;
     const char *why = NULL;
-    TRY(m->scheduler->find_start(m, &why, err));
+    TRY(m->plan.scheduler->find_start(m, &why, err));
     if (why)
         return master_give_up(m, why, err);
-    m->saved = saved;
+    m->era.saved = saved;
     return master_try_begin(m, err);
 }
 
 static status begin(master *m, error *err)
 {
-    TRY(open_accounts(m, m->saved, m->start, err));
+    TRY(open_accounts(m, m->era.saved, m->era.start, err));
     return master_begin_run(m, err);
 }
 
@@ -313,7 +304,7 @@ bool master_all_workers(const master *m)
 
 static double waited_s(const master *m)
 {
-    return (double)(clock_us() - m->begun_us) / SECOND_US;
+    return (double)(clock_us() - m->waits.begun_us) / SECOND_US;
 }
 
 static bool is_in_time(const master *m)
@@ -333,7 +324,7 @@ status master_try_setup(master *m, error *err)
 {
     bool suffice = has_all_servers(m, false) || master_can_spare(m, waited_s(m));
     TRY(master_settle_files(m, err));
-    if (m->phase != GATHER || !m->declaration.flat || !suffice)
+    if (m->phase != GATHER || !m->plan.declaration.flat || !suffice)
         return OK;
     if (is_in_time(m) && !members_all_declared(&m->members))
         return OK; /* one of them may see other data */

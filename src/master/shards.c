@@ -36,7 +36,7 @@ static bool find_holders(master *m)
     bool found = assign_find(&m->assign, claims);
     for (size_t i = 0; found && i < n; i++)
         if (assign_acts(&m->assign, (int32_t)i))
-            m->lineage = m->servers[i].lineage;
+            m->era.lineage = m->servers[i].lineage;
     free(claims);
     return found;
 }
@@ -67,7 +67,7 @@ bool master_assign(master *m)
     bool keeps = m->assign.copies ? (m->phase != GATHER || find_holders(m)) && replace_lost(m)
                                   : parts_fit(m);
     if (keeps && !m->assign.copies)
-        m->lineage = m->servers[0].lineage;
+        m->era.lineage = m->servers[0].lineage;
     if (!keeps)
         assign_deal(&m->assign);
     return keeps;
@@ -115,8 +115,8 @@ status master_turn(master *m, int32_t s, const char *why, error *err)
         return owe_turn(m, s, why, &away, err);
     TRY(master_begin_setup(m, err));
     char name[TASK_NAME];
-    if (m->keeps)
-        LOG_W("TURN", "%s %s: nothing is lost, era=%u", name_turned(s, name), why, m->identity.era);
+    if (m->era.keeps)
+        LOG_W("TURN", "%s %s: nothing is lost, era=%u", name_turned(s, name), why, m->era.identity.era);
     else
         LOG_W("ROLLBACK", "%s %s: back to the last checkpoint", name_turned(s, name), why);
     return OK;
@@ -143,14 +143,14 @@ double master_silence_s(const server *s, int64_t now_us)
 
 bool master_hears_servers(const master *m)
 {
-    return m->phase == RUN || (m->phase == SETUP && m->keeps);
+    return m->phase == RUN || (m->phase == SETUP && m->era.keeps);
 }
 
 /* Who has not loaded yet what all went back to bears nothing: a turn would have it begin anew. */
 static bool others_hold(const master *m, int32_t but)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)
-        if (i != but && assign_needs(&m->assign, i) && m->servers[i].lineage != m->lineage)
+        if (i != but && assign_needs(&m->assign, i) && m->servers[i].lineage != m->era.lineage)
             return false;
     return true;
 }

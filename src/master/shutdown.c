@@ -112,7 +112,7 @@ static bool all_have_heard(const master *m, status st, bool awaits_all)
 
 static int64_t timeout_us(const master *m, status st)
 {
-    return m->is_over_before || misses_any(m, st)
+    return m->ending.is_over_before || misses_any(m, st)
                ? (int64_t)(master_option(m, "distributed.end_timeout") * SECOND_US)
                : SHUTDOWN_US;
 }
@@ -227,6 +227,6 @@ void master_shut_down(master *m, status st, const char *text)
         }
     }
     free(sockets);
-    if ((m->is_over_before || misses_any(m, st)) && !all_have_heard(m, st, awaits_all))
+    if ((m->ending.is_over_before || misses_any(m, st)) && !all_have_heard(m, st, awaits_all))
         LOG_W("NOT_HEARD", "some have not heard within distributed.end_timeout that the job is over");
 }

@@ -25,7 +25,7 @@ static bool agree_on_start(master *m)
         newest = s->newest > newest ? s->newest : newest;
     }
     if (lowest >= 0)
-        m->start = lowest;
+        m->era.start = lowest;
     return newest <= lowest + 1;
 }
 
@@ -37,15 +37,15 @@ static status is_behind(const master *m, int64_t saved, bool *ret, error *err)
     TRY(accounting_told(m->o->dir, &told, err));
     /* a standby may wait for the verdict that makes the version answered last */
     bool votes = vote_settings(m->o->config);
-    *ret = m->start < saved || (!m->taken_back && m->start + votes < told);
+    *ret = m->era.start < saved || (!m->era.taken_back && m->era.start + votes < told);
     return OK;
 }
 
 static status find_start(master *m, const char **ret_why, error *err)
 {
-    int64_t saved = m->start;
+    int64_t saved = m->era.start;
     bool behind = false;
-    if (!m->keeps)
+    if (!m->era.keeps)
         return OK;
     if (!agree_on_start(m))
         *ret_why = "hold versions that do not fit together";
@@ -63,8 +63,8 @@ static void count_lane(master *m, const member *from, const Wire__Report *r)
     if (r->examples <= 0 || r->lane >= from->lanes)
         return;
     view_lane lane = {.trainer = from->trainer, .worker = from->index, .lane = r->lane};
-    double seconds = r->seconds * (double)m->steps.batch_size / (double)r->examples;
-    deal_report(m->deal, &lane, seconds);
+    double seconds = r->seconds * (double)m->plan.steps.batch_size / (double)r->examples;
+    deal_report(m->views.deal, &lane, seconds);
 }
 
 static void take_delivered(master *m, const member *from, const wire_head *h, const Wire__Delivered *d)
@@ -74,8 +74,8 @@ static void take_delivered(master *m, const member *from, const wire_head *h, co
                           .view = d->view,
                           .turn_s = d->seconds,
                           .push_s = d->push_seconds};
-    if (!m->deal || m->phase != RUN || h->era != m->identity.era ||
-        !deal_delivered(m->deal, &what, clock_us()))
+    if (!m->views.deal || m->phase != RUN || h->era != m->era.identity.era ||
+        !deal_delivered(m->views.deal, &what, clock_us()))
         return;
     char name[TASK_NAME];
     LOG_I("IN_TIME", "task=%s step=%lld: its slots are hedged no longer", member_name(from, name),
@@ -91,11 +91,11 @@ static void say_hedges(const master *m)
     for (size_t i = 0; i < m->members.n && used + TASK_NAME + 1 < sizeof late; i++) {
         const member *one = &m->members.at[i];
         char name[TASK_NAME];
-        if (deal_awaits(m->deal, &(view_lane){one->trainer, one->index, 0}))
+        if (deal_awaits(m->views.deal, &(view_lane){one->trainer, one->index, 0}))
             used += (size_t)snprintf(late + used, sizeof late - used, " %s", member_name(one, name));
     }
     LOG_I("HEDGE", "step=%lld late:%s: other lanes compute their slots too",
-          (long long)deal_open_step(m->deal), late);
+          (long long)deal_open_step(m->views.deal), late);
 }
 
 /* "worker.0=5 worker.1=3": slots, as the lanes follow each other. */
@@ -107,8 +107,8 @@ static void say_deal(const master *m, const char *what, const hedge_lane *lanes,
         char name[TASK_NAME];
         task t = {lanes[i].lane.trainer ? ROLE_MASTER : ROLE_WORKER, (int32_t)lanes[i].lane.worker};
         uint32_t slots = 0;
-        for (int64_t k = 0; k < m->steps.per_step; k++)
-            slots += view_same_lane(&deal_owners(m->deal)[k], &lanes[i].lane);
+        for (int64_t k = 0; k < m->plan.steps.per_step; k++)
+            slots += view_same_lane(&deal_owners(m->views.deal)[k], &lanes[i].lane);
         used +=
             (size_t)snprintf(text + used, sizeof text - used, " %s=%u", task_name(t, name), slots);
     }
@@ -117,16 +117,16 @@ static void say_deal(const master *m, const char *what, const hedge_lane *lanes,
 
 static void watch_lanes(master *m, int64_t now)
 {
-    if (now - m->watch_us < TICK_MS * 1000)
+    if (now - m->views.looked_us < TICK_MS * 1000)
         return;
-    m->watch_us = now;
-    if (deal_open_step(m->deal) >= m->limit) {
-        deal_pause(m->deal, now);
+    m->views.looked_us = now;
+    if (deal_open_step(m->views.deal) >= m->views.limit) {
+        deal_pause(m->views.deal, now);
         return;
     }
     size_t n = 0;
     hedge_lane *lanes = members_lane_list(&m->members, &n);
-    deal_change change = deal_look(m->deal, lanes, n, m->view_id + 1, now);
+    deal_change change = deal_look(m->views.deal, lanes, n, m->views.id + 1, now);
     if (change == DEAL_HEDGED)
         say_hedges(m);
     if (change == DEAL_REBALANCED || change == DEAL_TRIED)
@@ -155,7 +155,7 @@ static int64_t settled(const master *m)
         until = saver_written(m->saver, NULL);
     for (size_t i = 0; i < m->members.n; i++) {
         const member *one = &m->members.at[i];
-        if (one->alive && one->computing_era != m->identity.era)
+        if (one->alive && one->computing_era != m->era.identity.era)
             return 0;
         if (one->alive && one->computing >= 0 && one->computing < until)
             until = one->computing;
@@ -168,11 +168,11 @@ static int64_t settled(const master *m)
 static status settle_reports(master *m, error *err)
 {
     int64_t now = clock_us(), step = accounting_totals_of(m->accounting)->step, until = settled(m);
-    if (step != m->open_step || until <= step) {
-        m->open_step = step;
-        m->open_us = now;
+    if (step != m->reporting.open_step || until <= step) {
+        m->reporting.open_step = step;
+        m->reporting.open_us = now;
     }
-    double open_s = (double)(now - m->open_us) / SECOND_US;
+    double open_s = (double)(now - m->reporting.open_us) / SECOND_US;
     if (until <= step || open_s < master_option(m, "distributed.lost_timeout"))
         return OK;
     int64_t done = accounting_settle(m->accounting, until);

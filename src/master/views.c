@@ -27,7 +27,7 @@ typedef struct announcement {
 
 static announcement announce(const master *m)
 {
-    size_t k = (size_t)m->steps.per_step;
+    size_t k = (size_t)m->plan.steps.per_step;
     announcement a = {
         .owners = xcalloc(2 * k, sizeof *a.owners),
         .hedges = xcalloc(k, sizeof *a.hedges),
@@ -35,9 +35,9 @@ static announcement announce(const master *m)
         .hedged = xcalloc(k, sizeof *a.hedged),
     };
     for (size_t i = 0; i < k; i++) {
-        a.owners[i] = owner_of(&deal_owners(m->deal)[i]);
+        a.owners[i] = owner_of(&deal_owners(m->views.deal)[i]);
         a.slots[i] = &a.owners[i];
-        const view_lane *by = deal_hedge(m->deal, (uint32_t)i);
+        const view_lane *by = deal_hedge(m->views.deal, (uint32_t)i);
         if (!by)
             continue;
         Wire__View__Hedge *h = &a.hedges[a.n_hedges];
@@ -60,21 +60,21 @@ static void announcement_fini(announcement *a)
 
 void master_send_view(master *m, const net_peer *only)
 {
-    if (!deal_owners(m->deal))
+    if (!deal_owners(m->views.deal))
         return;
     announcement a = announce(m);
     Wire__View v = WIRE__VIEW__INIT;
-    v.id = m->view_id;
-    v.n_slots = (size_t)m->steps.per_step;
+    v.id = m->views.id;
+    v.n_slots = (size_t)m->plan.steps.per_step;
     v.slots = a.slots;
     v.n_hedges = a.n_hedges;
     v.hedges = a.hedged;
     /* no older step is owed; this one may be: who reported it may have died before its last push */
     v.start_step = master_applied(m);
-    v.limit = m->limit;
-    v.examples_per_epoch = m->steps.examples;
-    v.batch_size = m->steps.batch_size;
-    v.drop_last = m->steps.drop_last;
+    v.limit = m->views.limit;
+    v.examples_per_epoch = m->plan.steps.examples;
+    v.batch_size = m->plan.steps.batch_size;
+    v.drop_last = m->plan.steps.drop_last;
     v.acting = master_list_acting(m, &v.n_acting);
     if (only)
         master_send(m->listener, only, master_head(m, WIRE_VIEW), &v.base);
@@ -86,7 +86,7 @@ void master_send_view(master *m, const net_peer *only)
 
 void master_say_new_view(master *m)
 {
-    m->view_id++;
+    m->views.id++;
     master_send_view(m, NULL);
 }
 
@@ -94,11 +94,11 @@ void master_deal(master *m)
 {
     size_t n = 0;
     hedge_lane *lanes = members_lane_list(&m->members, &n);
-    m->view_due = false;
-    if (m->scheduler->lanes)
-        m->scheduler->lanes(m, lanes, n);
+    m->views.is_due = false;
+    if (m->plan.scheduler->lanes)
+        m->plan.scheduler->lanes(m, lanes, n);
     if (n) {
-        deal_anew(m->deal, lanes, n, m->view_id + 1, clock_us());
+        deal_anew(m->views.deal, lanes, n, m->views.id + 1, clock_us());
         master_say_new_view(m);
     }
     free(lanes);

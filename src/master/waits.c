@@ -65,7 +65,7 @@ static bool say_cut_wait(const master *m, int64_t step, double waited)
 void master_say_step_wait(const master *m, double waited)
 {
     int64_t step = accounting_totals_of(m->accounting)->step;
-    if (step >= m->limit && (say_cut_wait(m, step, waited) || results_waiting(m->results))) {
+    if (step >= m->views.limit && (say_cut_wait(m, step, waited) || results_waiting(m->results))) {
         if (results_waiting(m->results))
             LOG_I("WAIT", "for=evaluation of the epoch before step=%lld since=%.1fs",
                   (long long)step, waited);
@@ -79,24 +79,24 @@ void master_say_step_wait(const master *m, double waited)
 
 static void say_drain_wait(const master *m, double waited)
 {
-    const char *limit = m->preempted ? "distributed.preempt_grace" : "trainer.final_eval_timeout";
+    const char *limit = m->ending.preempted ? "distributed.preempt_grace" : "trainer.final_eval_timeout";
     if (m->o->evaluates)
-        LOG_I("WAIT", "for=evaluation of step=%lld since=%.1fs, at most %.0fs", (long long)m->total,
+        LOG_I("WAIT", "for=evaluation of step=%lld since=%.1fs, at most %.0fs", (long long)m->plan.total,
               waited, master_option(m, limit));
 }
 
 static int64_t wait_began(const master *m)
 {
-    return m->phase == GATHER ? m->begun_us : m->phase == DRAIN ? m->drain_us : m->progress_us;
+    return m->phase == GATHER ? m->waits.begun_us : m->phase == DRAIN ? m->waits.drain_us : m->waits.progress_us;
 }
 
 void master_warn_of_waits(master *m, int64_t now_us)
 {
     double waited;
-    if (m->spoken_of != m->phase)
-        m->waiting = (wait_warning){0};
-    m->spoken_of = m->phase;
-    if (!wait_warning_due(&m->waiting, now_us, wait_began(m),
+    if (m->waits.spoken_of != m->phase)
+        m->waits.warning = (wait_warning){0};
+    m->waits.spoken_of = m->phase;
+    if (!wait_warning_due(&m->waits.warning, now_us, wait_began(m),
                      master_option(m, "distributed.wait_warning"), &waited))
         return;
     if (m->phase == GATHER)
@@ -104,7 +104,7 @@ void master_warn_of_waits(master *m, int64_t now_us)
     else if (m->phase == SETUP)
         say_setup_wait(m, waited);
     else if (m->phase == RUN)
-        m->scheduler->say_wait(m, waited);
+        m->plan.scheduler->say_wait(m, waited);
     else if (m->phase == DRAIN)
         say_drain_wait(m, waited);
 }
@@ -137,7 +137,7 @@ static status check_servers(const master *m, int64_t now_us, error *err)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++) {
         int64_t heard_us = m->servers[i].heard_us;
-        double silent = (double)(now_us - (heard_us ? heard_us : m->begun_us)) / SECOND_US;
+        double silent = (double)(now_us - (heard_us ? heard_us : m->waits.begun_us)) / SECOND_US;
         if (assign_needs(&m->assign, i) && silent > master_option(m, "distributed.lost_timeout"))
             return FAIL(err, E_LOST, "no word from parameter server ps.%d (%s) for %.0f s", i,
                         m->o->servers[i], silent);

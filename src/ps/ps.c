@@ -18,10 +18,10 @@ static status take_stop(ps *s, const Wire__Stop *m)
 {
     if (m->status == OK && !s->set_up)
         LOG_I("OVER", "the master says that the job is over%s%s", m->text[0] ? ": " : "", m->text);
-    s->stopped = true;
-    s->outcome = m->status < STATUS_COUNT ? (status)m->status : E_FAIL;
-    if (s->outcome != OK)
-        error_set(s->err, s->outcome, "stopped by the master: %s", m->text);
+    s->ending.stopped = true;
+    s->ending.outcome = m->status < STATUS_COUNT ? (status)m->status : E_FAIL;
+    if (s->ending.outcome != OK)
+        error_set(s->ending.err, s->ending.outcome, "stopped by the master: %s", m->text);
     return OK;
 }
 
@@ -46,7 +46,7 @@ static status take_proto(ps *s, const net_message *m, const wire_head *h, error 
         st = ps_take_setup(s, m, h, (const Wire__Setup *)message, err);
         break;
     case WIRE_REPORT:
-        st = h->era == s->identity.era ? ps_take_report(s, h, (const Wire__Report *)message, err) : OK;
+        st = h->era == s->era.identity.era ? ps_take_report(s, h, (const Wire__Report *)message, err) : OK;
         break;
     case WIRE_CUT:
         ps_take_cut(s, h, (const Wire__Cut *)message);
@@ -72,7 +72,7 @@ static status take_proto(ps *s, const net_message *m, const wire_head *h, error 
 
 static bool from_master(const ps *s, const net_message *m)
 {
-    return s->has_master && net_peer_equal(&s->master, &m->from);
+    return s->chief.is_known && net_peer_equal(&s->chief.peer, &m->from);
 }
 
 /* Who may say this here, and is it of our job and era? */
@@ -84,10 +84,10 @@ static bool is_expected(const ps *s, const net_message *m, const wire_head *h)
     if (h->type == WIRE_SETUP)
         return master;
     if (h->type == WIRE_LOADED)
-        return master && s->table && h->era == s->identity.era;
-    if (!s->set_up || h->job_id != s->identity.job_id)
+        return master && s->table && h->era == s->era.identity.era;
+    if (!s->set_up || h->job_id != s->era.identity.job_id)
         return h->type == WIRE_STOP && master;
-    if (master && h->type != WIRE_STOP && h->era != s->identity.era)
+    if (master && h->type != WIRE_STOP && h->era != s->era.identity.era)
         return false;
     role who = master ? ROLE_MASTER : ps_is_peer(s, &m->from) ? ROLE_PS : ROLE_WORKER;
     return wire_may_say(h->type, who, ROLE_PS);
@@ -97,7 +97,7 @@ static bool is_expected(const ps *s, const net_message *m, const wire_head *h)
  * was lost is sometimes read after the next one's, and then we answer into the void. */
 static void say_alive(ps *s, const net_message *m, const wire_head *h)
 {
-    bool may_be = !s->identity.job_id || (h->job_id == s->identity.job_id && !ps_is_over(s, h));
+    bool may_be = !s->era.identity.job_id || (h->job_id == s->era.identity.job_id && !ps_is_over(s, h));
     wire_head alive = {.type = WIRE_ALIVE};
     wire_set_alive_view(&alive, may_be && !from_master(s, m) ? WIRE_NO_VIEW : 0);
     ps_reply(s, &m->from, alive, NULL);
@@ -123,19 +123,19 @@ static status take(ps *s, net_message *m, error *err)
         return OK;
     }
     if (from_master(s, m))
-        s->master_heard_us = clock_us();
+        s->chief.heard_us = clock_us();
     if (h.type == WIRE_HEARTBEAT) {
         say_alive(s, m, &h);
         return OK;
     }
     bool is_of_parts = h.type == WIRE_PUSH || h.type == WIRE_PULL || h.type == WIRE_STATE;
-    if (is_of_parts && h.era != s->identity.era) {
+    if (is_of_parts && h.era != s->era.identity.era) {
         ps_refuse(s, &m->from, &h, OK, "another era");
         return OK;
     }
     if (h.type == WIRE_LOADED)
         return ps_take_loaded(s, m, &h, err);
-    s->pushes += h.type == WIRE_PUSH;
+    s->waits.pushes += h.type == WIRE_PUSH;
     if (h.type == WIRE_PUSH)
         return ps_take_push(s, m, &h, err);
     if (h.type == WIRE_STATE)
@@ -154,15 +154,15 @@ static status ask_to_leave(ps *s, int64_t now, error *err)
 {
     if (!s->o->stop || !atomic_load(s->o->stop))
         return OK;
-    if (!s->has_master)
+    if (!s->chief.is_known)
         return FAIL(err, E_PREEMPTED, "preempted before it met the master");
-    if (!s->stop_us)
-        s->stop_us = now;
-    if (now - s->preempt_us > SAY_AGAIN_US) {
-        s->preempt_us = now;
-        ps_reply(s, &s->master, (wire_head){.type = WIRE_PREEMPT}, NULL);
+    if (!s->ending.stop_us)
+        s->ending.stop_us = now;
+    if (now - s->ending.preempt_us > SAY_AGAIN_US) {
+        s->ending.preempt_us = now;
+        ps_reply(s, &s->chief.peer, (wire_head){.type = WIRE_PREEMPT}, NULL);
     }
-    double waited = (double)(now - s->stop_us) * 1e-6;
+    double waited = (double)(now - s->ending.stop_us) * 1e-6;
     if (waited < config_f64(s->o->config, "distributed.preempt_grace"))
         return OK;
     return FAIL(err, E_PREEMPTED, "preempted; the master did not stop the job within %.0f s",
@@ -173,17 +173,17 @@ static status ask_to_leave(ps *s, int64_t now, error *err)
 static status look_for_end(ps *s, int64_t now, double silent_s, error *err)
 {
     bool is_over = false;
-    bool may_look = !s->o->starts_over || s->identity.job_id;
-    if (!may_look || now - s->looked_us < SAY_AGAIN_US ||
+    bool may_look = !s->o->starts_over || s->era.identity.job_id;
+    if (!may_look || now - s->ending.looked_us < SAY_AGAIN_US ||
         silent_s < config_f64(s->o->config, "distributed.heartbeat_timeout"))
         return OK;
-    s->looked_us = now;
+    s->ending.looked_us = now;
     jobend_seeker who = {.job_dir = s->o->job_dir,
                          .config = s->o->config,
-                         .job_id = s->identity.job_id,
-                         .start = s->identity.era >> 16};
+                         .job_id = s->era.identity.job_id,
+                         .start = s->era.identity.era >> 16};
     TRY(jobend_look(&who, &is_over, err));
-    s->stopped |= is_over;
+    s->ending.stopped |= is_over;
     return OK;
 }
 
@@ -195,15 +195,15 @@ static status tick(ps *s, error *err)
     s->tick_us = now + TICK_MS * 1000 / 2;
     ps_warn_of_waits(s, now);
     TRY(ask_to_leave(s, now, err));
-    if (s->differs_us && now - s->differs_us > DIFFERS_US)
-        return FAIL(err, s->differs.code, "%s", s->differs.text);
+    if (s->chief.differs_us && now - s->chief.differs_us > DIFFERS_US)
+        return FAIL(err, s->chief.differs.code, "%s", s->chief.differs.text);
     if (s->set_up && now - s->said_us > SAY_AGAIN_US) {
         s->said_us = now;
         TRY(table_say_votes(s->table, err));
     }
-    if (s->replicator)
-        replicator_tick(s->replicator, now);
-    double silent_s = (double)(now - s->master_heard_us) * 1e-6;
+    if (s->standbys.replicator)
+        replicator_tick(s->standbys.replicator, now);
+    double silent_s = (double)(now - s->chief.heard_us) * 1e-6;
     TRY(look_for_end(s, now, silent_s, err));
     double limit = config_f64(s->o->config,
                               s->set_up ? "distributed.lost_timeout" : "distributed.start_timeout");
@@ -217,11 +217,11 @@ static status tick(ps *s, error *err)
 static void settle(ps *s, bool is_idle)
 {
     uint64_t freezes = s->cuts ? cuts_freezes(s->cuts) : 0;
-    if (s->freezes != freezes) {
-        s->freezes = freezes;
-        s->unsettled = s->declaration.flat->n_live_parts;
-    } else if (is_idle && s->unsettled) {
-        table_settle(s->table, --s->unsettled);
+    if (s->settling.freezes != freezes) {
+        s->settling.freezes = freezes;
+        s->settling.below = s->plan.declaration.flat->n_live_parts;
+    } else if (is_idle && s->settling.below) {
+        table_settle(s->table, --s->settling.below);
     }
 }
 
@@ -229,17 +229,17 @@ static status wait_for_any(ps *s, error *err)
 {
     net_socket *all[NET_POLL_MAX] = {s->socket};
     size_t n = 0;
-    net_socket *const *links = s->replicator ? replicator_sockets(s->replicator, &n) : NULL;
+    net_socket *const *links = s->standbys.replicator ? replicator_sockets(s->standbys.replicator, &n) : NULL;
     if (n)
         memcpy(all + 1, links, n * sizeof(net_socket *));
-    int most_ms = s->unsettled ? SETTLE_PAUSE_MS : TICK_MS;
+    int most_ms = s->settling.below ? SETTLE_PAUSE_MS : TICK_MS;
     return net_poll(all, 1 + n, s->waker, table_is_summing(s->table) ? 0 : most_ms, err);
 }
 
 static status loop(ps *s, error *err)
 {
-    s->began_us = s->master_heard_us = clock_us();
-    while (!s->stopped) {
+    s->waits.began_us = s->chief.heard_us = clock_us();
+    while (!s->ending.stopped) {
         if (s->o->abort && atomic_load(s->o->abort))
             return FAIL(err, E_ABORTED, "another role of this process failed");
         TRY(wait_for_any(s, err));
@@ -251,13 +251,13 @@ static status loop(ps *s, error *err)
                 LOG_W("STRANGER", "not let in: %s; more like it are only counted", event.why);
         net_message m;
         int n = 0;
-        for (; n < 64 && !s->stopped && net_receive(s->socket, &m); n++) {
+        for (; n < 64 && !s->ending.stopped && net_receive(s->socket, &m); n++) {
             status st = take(s, &m, err);
             span_drop(m.payload);
             TRY(st);
         }
-        if (s->replicator)
-            TRY(replicator_serve(s->replicator, err));
+        if (s->standbys.replicator)
+            TRY(replicator_serve(s->standbys.replicator, err));
         settle(s, n == 0);
         if (s->set_up && n == 0)
             TRY(table_say_summed(s->table, err));
@@ -266,20 +266,20 @@ static status loop(ps *s, error *err)
         ps_send_histograms(s);
         TRY(tick(s, err));
     }
-    return s->outcome;
+    return s->ending.outcome;
 }
 
 /* The master must hear why we leave; not of us if another role of this process is the cause. */
 static void say_failed(ps *s, status st, const error *why)
 {
-    if (!s->has_master || s->stopped || st == E_ABORTED)
+    if (!s->chief.is_known || s->ending.stopped || st == E_ABORTED)
         return;
     char name[TASK_NAME];
     Wire__Stop m = WIRE__STOP__INIT;
     m.status = st;
     m.text = (char *)(uintptr_t)why->text;
     m.task = (char *)(uintptr_t)task_name(s->o->self, name);
-    ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_FAILED}, &m.base);
+    ps_reply_proto(s, &s->chief.peer, (wire_head){.type = WIRE_FAILED}, &m.base);
 }
 
 /* Others compute on this machine too, as a rule. */
@@ -296,34 +296,33 @@ status ps_run(const ps_options *options, error *err)
 {
     error mine = ERROR_INIT;
     char name[TASK_NAME];
-    ps s = {.o = options, .life = hello_life(), .err = err ? err : &mine,
-            .reports = reports_create(),
-            .beside = reports_create()};
-    status st = net_waker_create(&s.waker, s.err);
+    ps s = {.o = options, .life = hello_life(), .ending = {.err = err ? err : &mine},
+            .reports = {.applied = reports_create(), .beside = reports_create()}};
+    status st = net_waker_create(&s.waker, s.ending.err);
     if (st == OK)
         st = thread_pool_create(n_threads(options->config), task_name(options->self, name), &s.thread_pool,
-                                s.err);
+                                s.ending.err);
     if (st == OK)
         st = net_listen(options->net, options->endpoints, options->n_endpoints, options->listen_fd,
-                        &s.socket, s.err);
+                        &s.socket, s.ending.err);
     if (st == OK) {
         s.outbox = outbox_create(OUTBOX_LIMIT, s.waker);
         LOG_D("LISTEN", "endpoint=%s", net_endpoint(s.socket));
-        st = loop(&s, s.err);
+        st = loop(&s, s.ending.err);
         if (net_refused(s.socket))
             LOG_I("STRANGER", "refused=%" PRIu64 " in all", net_refused(s.socket));
         if (st != OK)
-            say_failed(&s, st, s.err);
+            say_failed(&s, st, s.ending.err);
     }
     net_close(&s.socket, 1000);
     ps_setup_clear(&s);
-    reports_destroy(&s.reports);
-    reports_destroy(&s.beside);
+    reports_destroy(&s.reports.applied);
+    reports_destroy(&s.reports.beside);
     thread_pool_destroy(&s.thread_pool);
     jobdir_close(&s.dir);
     spool_destroy(&s.spool);
     outbox_close(&s.outbox);
-    free(s.master_address);
+    free(s.chief.address);
     net_waker_destroy(&s.waker);
     return st;
 }

@@ -5,8 +5,8 @@
 
 void ps_reply(ps *s, const net_peer *to, wire_head h, span *payload)
 {
-    h.job_id = s->identity.job_id;
-    h.era = s->identity.era;
+    h.job_id = s->era.identity.job_id;
+    h.era = s->era.identity.era;
     h.bytes = payload ? payload->bytes : 0;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);

@@ -12,7 +12,7 @@
 /* Held for the caller, if it is here and may be answered. */
 static span *answerable(ps *s, int32_t part, int64_t version)
 {
-    bool is_live = !s->declaration.flat->parts[part].frozen;
+    bool is_live = !s->plan.declaration.flat->parts[part].frozen;
     return is_live && version > ps_visible(s, part) ? NULL : table_weights(s->table, part, version);
 }
 
@@ -20,7 +20,7 @@ static span *answerable(ps *s, int32_t part, int64_t version)
  * the peer has no room for it. */
 static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t unit, int64_t floor)
 {
-    int64_t newest = ps_visible(s, part), version = schedule_answer(&s->schedule, unit, newest);
+    int64_t newest = ps_visible(s, part), version = schedule_answer(&s->plan.schedule, unit, newest);
     if (!table_has_floor(s->table, part, floor))
         return false;
     span *held = answerable(s, part, version);
@@ -40,7 +40,7 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t unit, i
     span *weights = outbox_add(s->outbox, to, (outbox_label){part, unit}, held);
     wire_head head = {.type = WIRE_PART, .part = part};
     wire_set_part_version(&head, version);
-    if (s->schedule.in_order)
+    if (s->plan.schedule.in_order)
         wire_set_part_scale(&head, table_scale(s->table, part, version));
     else
         wire_set_part_batch(&head, unit);
@@ -104,13 +104,13 @@ status ps_on_visible(void *user, int32_t part, error *err)
 void ps_answer_pulls(ps *s)
 {
     bool news = outbox_has_news(s->outbox);
-    for (int32_t p = 0; news && s->pulls && p < s->declaration.flat->n_parts; p++)
+    for (int32_t p = 0; news && s->pulls && p < s->plan.declaration.flat->n_parts; p++)
         answer_waiting(s, p);
 }
 
 void ps_drop_pulls(ps *s, int connection)
 {
-    for (int32_t p = 0; s->pulls && p < s->declaration.flat->n_parts; p++) {
+    for (int32_t p = 0; s->pulls && p < s->plan.declaration.flat->n_parts; p++) {
         pull_list *l = &s->pulls[p];
         for (size_t i = 0; i < l->n;) {
             if (l->at[i].connection == connection)
@@ -128,7 +128,7 @@ status ps_on_applied(void *user, int32_t part, int64_t version, const float *gra
     cuts_applied(s->cuts, s->table, part, version);
     int64_t next = cuts_next(s->cuts);
     if (next >= 0 && next - version <= PREALLOCATE_AHEAD)
-        preallocator_order(s->preallocator, s->table, s->declaration.flat->n_parts);
+        preallocator_order(s->preallocator, s->table, s->plan.declaration.flat->n_parts);
     answer_waiting(s, part);
     return histograms_applied(s->histograms, s->table, part, version, grad, err); /* nobody waits for them */
 }
@@ -140,12 +140,12 @@ status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, er
     if (!ps_acts_for(s, part))
         return OK; /* who acts for it votes */
     /* the verdict makes a version that the standby must be able to make too */
-    if (s->replicator && replicator_visible(s->replicator, part, step + 1) <= step)
+    if (s->standbys.replicator && replicator_visible(s->standbys.replicator, part, step + 1) <= step)
         return OK;
     Wire__Norm m = WIRE__NORM__INIT;
     m.square_sum = square_sum;
     m.loss_scale = loss_scale_pack(table_scale(s->table, part, step));
-    ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_NORM, .part = part, .step = step},
+    ps_reply_proto(s, &s->chief.peer, (wire_head){.type = WIRE_NORM, .part = part, .step = step},
                    &m.base);
     return OK;
 }
@@ -205,7 +205,7 @@ void ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m)
     answer.newest = table_newest(s->table);
     wire_head to_master = {.type = WIRE_CUT_LATE};
     wire_set_cut_late_version(&to_master, call.version);
-    ps_reply_proto(s, &s->master, to_master, &answer.base);
+    ps_reply_proto(s, &s->chief.peer, to_master, &answer.base);
 }
 
 /* A shard that could not be written is the master's to judge: the job itself is well. */
@@ -231,7 +231,7 @@ void ps_send_cut_results(ps *s)
             m.failure = r.error.text;
         wire_head h = {.type = WIRE_CUT_DONE};
         wire_set_cut_done_version(&h, r.version);
-        ps_reply_proto(s, &s->master, h, &m.base);
+        ps_reply_proto(s, &s->chief.peer, h, &m.base);
     }
 }
 
@@ -264,7 +264,7 @@ void ps_send_histograms(ps *s)
         span payload = span_for_call(packed.data, packed.size);
         wire_head h = {.type = WIRE_HISTOGRAM};
         wire_set_histogram_version(&h, version);
-        ps_reply(s, &s->master, h, &payload);
+        ps_reply(s, &s->chief.peer, h, &payload);
     }
     buf_fini(&packed);
 }

@@ -20,15 +20,15 @@ static void welcome(ps *s, const net_peer *to)
     Wire__Welcome m = WIRE__WELCOME__INIT;
     m.life = s->life;
     m.ready = s->set_up;
-    m.lineage = s->set_up ? s->lineage : 0;
-    m.era = s->set_up ? s->begun : 0;
+    m.lineage = s->set_up ? s->era.lineage : 0;
+    m.era = s->set_up ? s->era.begun : 0;
     m.shards = ps_list_shards(s, &m.n_shards);
-    if (s->replicator && m.era) {
-        m.assignment = wire_shards_fill(s->shards, s->n_servers);
-        m.n_assignment = (size_t)s->n_servers;
+    if (s->standbys.replicator && m.era) {
+        m.assignment = wire_shards_fill(s->assignment.shards, s->assignment.n_servers);
+        m.n_assignment = (size_t)s->assignment.n_servers;
     }
-    if (s->master_address)
-        m.master_address = s->master_address;
+    if (s->chief.address)
+        m.master_address = s->chief.address;
     ps_reply_proto(s, to, (wire_head){.type = WIRE_WELCOME}, &m.base);
     wire_shards_clear(m.assignment);
     free(m.shards);
@@ -36,7 +36,7 @@ static void welcome(ps *s, const net_peer *to)
 
 bool ps_is_over(const ps *s, const wire_head *h)
 {
-    return h->job_id == s->identity.job_id && h->era < s->identity.era;
+    return h->job_id == s->era.identity.job_id && h->era < s->era.identity.era;
 }
 
 /* The one that our own cluster names, before there was any other master: then the job is not ours. */
@@ -44,10 +44,10 @@ static void note_chief(ps *s, const Wire__Hello *hello, status st, const error *
 {
     bool is_chief = s->o->chief && strcmp(hello->role, role_name(ROLE_MASTER)) == 0 &&
                     strcmp(hello->master_address, s->o->chief) == 0;
-    if (!is_chief || s->has_master || s->differs_us || (st != E_CONFIG && st != E_PROTOCOL))
+    if (!is_chief || s->chief.is_known || s->chief.differs_us || (st != E_CONFIG && st != E_PROTOCOL))
         return;
-    s->differs_us = clock_us();
-    s->differs = *why;
+    s->chief.differs_us = clock_us();
+    s->chief.differs = *why;
 }
 
 void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__Hello *hello)
@@ -58,7 +58,7 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
     if (st == OK)
         st = hello_check_server(hello, h, s->o->self, &why);
     if (st == OK && who.role == ROLE_MASTER && ps_is_over(s, h))
-        st = FAIL(&why, E_LOST, "a newer master leads the job, in era %u", s->identity.era);
+        st = FAIL(&why, E_LOST, "a newer master leads the job, in era %u", s->era.identity.era);
     if (st != OK) {
         char name[TASK_NAME];
         unsigned others = 0;
@@ -73,42 +73,42 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
     }
     net_admit(s->socket, m->connection);
     if (who.role == ROLE_MASTER) {
-        s->differs_us = 0;
-        s->master = m->from;
-        s->has_master = true;
+        s->chief.differs_us = 0;
+        s->chief.peer = m->from;
+        s->chief.is_known = true;
         if (hello->master_address[0]) {
-            free(s->master_address);
-            s->master_address = xstrdup(hello->master_address);
+            free(s->chief.address);
+            s->chief.address = xstrdup(hello->master_address);
         }
     }
     if (who.role == ROLE_PS)
         ps_meet_peer(s, &m->from);
     welcome(s, &m->from);
-    if (who.role == ROLE_MASTER && s->replicator)
-        replicator_say_backed(s->replicator);
+    if (who.role == ROLE_MASTER && s->standbys.replicator)
+        replicator_say_backed(s->standbys.replicator);
 }
 
 void ps_setup_clear(ps *s)
 {
-    replicator_destroy(&s->replicator);
-    buf_fini(&s->hello);
+    replicator_destroy(&s->standbys.replicator);
+    buf_fini(&s->standbys.hello);
     cuts_destroy(&s->cuts);
-    s->freezes = 0;
-    s->unsettled = 0;
+    s->settling.freezes = 0;
+    s->settling.below = 0;
     preallocator_destroy(&s->preallocator);
     histograms_destroy(&s->histograms);
     table_destroy(&s->table);
     ps_drop_reports(s);
-    for (int32_t p = 0; s->pulls && p < s->declaration.flat->n_parts; p++)
+    for (int32_t p = 0; s->pulls && p < s->plan.declaration.flat->n_parts; p++)
         free(s->pulls[p].at);
     free(s->pulls);
     s->pulls = NULL;
-    free(s->placement);
-    s->placement = NULL;
-    free(s->shards);
-    s->shards = NULL;
-    s->begun = 0;
-    wire_declaration_fini(&s->declaration);
+    free(s->assignment.placement);
+    s->assignment.placement = NULL;
+    free(s->assignment.shards);
+    s->assignment.shards = NULL;
+    s->era.begun = 0;
+    wire_declaration_fini(&s->plan.declaration);
     s->set_up = false;
 }
 
@@ -151,11 +151,12 @@ static status open_restore(ps *s, const Wire__Setup *m, checkpoint **ret, error 
     char *path = jobdir_file(s->dir, "%s", m->restore_dir);
     status st = checkpoint_open(path, true, ret, err);
     free(path);
-    s->is_damaged = st == E_DATA;
+    s->loading.is_damaged = st == E_DATA;
     TRYF(st, err, "restore step %lld", (long long)m->step);
     const manifest *found = checkpoint_manifest(*ret);
     if (found->step == m->step && strcmp(found->flat_digest, m->declaration->digest) == 0 &&
-        found->n_slots == optim_slots(&s->optim) && found->lists_units == schedule_lists_units(&s->schedule))
+        found->n_slots == optim_slots(&s->plan.optim) &&
+        found->lists_units == schedule_lists_units(&s->plan.schedule))
         return OK;
     checkpoint_close(ret);
     return FAIL(
@@ -176,16 +177,16 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
         TRY(go_without_dir(s, err));
     if (restores && s->dir)
         TRY(open_restore(s, m, &restore, err));
-    part_hold *parts = xcalloc((size_t)s->declaration.flat->n_parts + 1, sizeof *parts);
+    part_hold *parts = xcalloc((size_t)s->plan.declaration.flat->n_parts + 1, sizeof *parts);
     ps_list_parts(s, parts);
     table_options options = {
-        .flat = s->declaration.flat,
+        .flat = s->plan.declaration.flat,
         .parts = parts,
-        .steps = {.examples = s->declaration.examples_per_epoch,
+        .steps = {.examples = s->plan.declaration.examples_per_epoch,
                   .batch_size = m->batch_size,
                   .per_step = m->batches_per_step,
                   .drop_last = m->drop_last},
-        .optim = s->optim,
+        .optim = s->plan.optim,
         .rates = lr_schedule_settings(c, m->total_steps),
         .clip_value = config_has(c, "trainer.grad_clipping")
                           ? (float)config_f64(c, "trainer.grad_clipping")
@@ -193,7 +194,7 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
         .votes = vote_settings(c),
         .scaling = loss_scale_settings(c),
         .scale = scale,
-        .schedule = s->schedule,
+        .schedule = s->plan.schedule,
         .total = m->total_steps,
         .step = m->step,
         .seed = (uint64_t)config_int(c, "random_seed"),
@@ -212,42 +213,42 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
 
 static status set_up(ps *s, const Wire__Setup *m, error *err)
 {
-    s->schedule = training_schedule(s->o->config);
+    s->plan.schedule = training_schedule(s->o->config);
     if (!m->declaration || !m->servers || m->servers > INT32_MAX || m->server >= m->servers ||
         m->step < 0 || m->batch_size <= 0 || m->batches_per_step <= 0 ||
         m->batches_per_step > UINT32_MAX ||
-        m->batches_per_step != schedule_unit_batches(&s->schedule, m->batches_per_step))
+        m->batches_per_step != schedule_unit_batches(&s->plan.schedule, m->batches_per_step))
         return FAIL(err, E_PROTOCOL, "SETUP: a field is out of range");
     TRY(find_dir(s, m, err));
     ps_setup_clear(s);
-    TRY(wire_declaration_read(m->declaration, &s->declaration, err));
-    const flat *f = s->declaration.flat;
-    s->server = (int32_t)m->server;
-    s->n_servers = (int32_t)m->servers;
-    s->placement = xcalloc((size_t)f->n_parts, sizeof *s->placement);
-    placement_deal(f, s->n_servers, s->placement);
+    TRY(wire_declaration_read(m->declaration, &s->plan.declaration, err));
+    const flat *f = s->plan.declaration.flat;
+    s->assignment.server = (int32_t)m->server;
+    s->assignment.n_servers = (int32_t)m->servers;
+    s->assignment.placement = xcalloc((size_t)f->n_parts, sizeof *s->assignment.placement);
+    placement_deal(f, s->assignment.n_servers, s->assignment.placement);
     TRY(ps_read_holders(s, m, err));
     s->pulls = xcalloc((size_t)f->n_parts, sizeof *s->pulls);
-    s->optim = optim_settings(s->o->config);
+    s->plan.optim = optim_settings(s->o->config);
     TRY(build_table(s, m, err));
-    for (size_t i = 0; i < optim_slots(&s->optim); i++)
-        s->slot_names[i] = optim_slot_name(&s->optim, i);
+    for (size_t i = 0; i < optim_slots(&s->plan.optim); i++)
+        s->plan.slot_names[i] = optim_slot_name(&s->plan.optim, i);
     TRY(cuts_create(
         &(cuts_options){
             .flat = f,
-            .placement = s->placement,
-            .shards = s->shards,
-            .server = s->server,
-            .n_servers = s->n_servers,
-            .slot_names = s->slot_names,
-            .n_slots = optim_slots(&s->optim),
-            .lists_units = schedule_lists_units(&s->schedule),
+            .placement = s->assignment.placement,
+            .shards = s->assignment.shards,
+            .server = s->assignment.server,
+            .n_servers = s->assignment.n_servers,
+            .slot_names = s->plan.slot_names,
+            .n_slots = optim_slots(&s->plan.optim),
+            .lists_units = schedule_lists_units(&s->plan.schedule),
             .dir = s->dir,
             .waker = s->waker,
         },
         &s->cuts, err));
     s->preallocator = preallocator_create(s->waker);
-    s->histograms = histograms_create(f, s->placement, s->shards, s->server);
+    s->histograms = histograms_create(f, s->assignment.placement, s->assignment.shards, s->assignment.server);
     return OK;
 }
 
@@ -263,7 +264,7 @@ static void pack_applied(const ps *s, buf *ret)
 static void find_versions(const ps *s, int64_t *ret_lowest, int64_t *ret_newest)
 {
     *ret_lowest = *ret_newest = -1;
-    for (int32_t p = 0; p < s->declaration.flat->n_live_parts; p++) {
+    for (int32_t p = 0; p < s->plan.declaration.flat->n_live_parts; p++) {
         int64_t version = ps_acts_for(s, p) ? table_version(s->table, p) : -1;
         if (version < 0)
             continue;
@@ -280,23 +281,24 @@ static void say_ready(ps *s)
     ready.bytes = table_bytes(s->table);
     ready.sees_job_dir = s->dir != NULL;
     buf applied = BUF_INIT;
-    if (schedule_lists_units(&s->schedule))
+    if (schedule_lists_units(&s->plan.schedule))
         pack_applied(s, &applied);
     ready.applied.data = (uint8_t *)applied.data;
     ready.applied.len = applied.size;
-    LOG_I("READY", "server=%d/%d step=%lld newest=%lld bytes=%zu era=%u", s->server, s->n_servers,
-          (long long)ready.step, (long long)ready.newest, table_bytes(s->table), s->identity.era);
-    ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base);
+    LOG_I("READY", "server=%d/%d step=%lld newest=%lld bytes=%zu era=%u", s->assignment.server,
+          s->assignment.n_servers, (long long)ready.step, (long long)ready.newest, table_bytes(s->table),
+          s->era.identity.era);
+    ps_reply_proto(s, &s->chief.peer, (wire_head){.type = WIRE_READY}, &ready.base);
     buf_fini(&applied);
-    for (size_t i = 0; i < s->n_peers; i++)
-        welcome(s, &s->peers[i]); /* who waits for us to be in this era */
+    for (size_t i = 0; i < s->standbys.n_peers; i++)
+        welcome(s, &s->standbys.peers[i]); /* who waits for us to be in this era */
 }
 
 static status say_lost(ps *s)
 {
     Wire__Ready ready = WIRE__READY__INIT;
     ready.lost = true;
-    ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base);
+    ps_reply_proto(s, &s->chief.peer, (wire_head){.type = WIRE_READY}, &ready.base);
     return OK;
 }
 
@@ -307,7 +309,7 @@ static status say_damaged(ps *s, const char *why)
     ready.damaged = (char *)(uintptr_t)why;
     LOG_E("DAMAGED", "%s", why);
     ps_setup_clear(s);
-    ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base);
+    ps_reply_proto(s, &s->chief.peer, (wire_head){.type = WIRE_READY}, &ready.base);
     return OK;
 }
 
@@ -315,16 +317,16 @@ static status say_damaged(ps *s, const char *why)
 static status load(ps *s, const Wire__Setup *setup, error *err)
 {
     error why = ERROR_INIT;
-    s->is_damaged = false;
+    s->loading.is_damaged = false;
     status st = set_up(s, setup, &why);
     if (st != OK)
-        return s->is_damaged ? say_damaged(s, why.text) : FAIL(err, st, "%s", why.text);
+        return s->loading.is_damaged ? say_damaged(s, why.text) : FAIL(err, st, "%s", why.text);
     TRY(ps_begin_replicator(s, setup, err));
-    s->lineage = setup->lineage;
-    s->begun = s->identity.era;
-    s->loads = s->spool && setup->restore_dir[0];
-    s->load_part = 0;
-    s->load_row = 0;
+    s->era.lineage = setup->lineage;
+    s->era.begun = s->era.identity.era;
+    s->loading.by_master = s->spool && setup->restore_dir[0];
+    s->loading.part = 0;
+    s->loading.row = 0;
     return OK;
 }
 
@@ -341,18 +343,18 @@ static bool awaits_all(const Wire__Setup *m)
 /* What is held goes on, what is new is awaited. *ret_lost: something is not here. */
 static status hold_on(ps *s, const Wire__Setup *m, bool *ret_lost, error *err)
 {
-    bool holds = s->set_up && s->lineage == m->lineage && s->server == (int32_t)m->server &&
-                 s->n_servers == (int32_t)m->servers;
+    bool holds = s->set_up && s->era.lineage == m->lineage && s->assignment.server == (int32_t)m->server &&
+                 s->assignment.n_servers == (int32_t)m->servers;
     *ret_lost = !holds && !awaits_all(m);
     if (*ret_lost)
         return OK;
     if (!holds) {
         TRY(set_up(s, m, err));
-        s->lineage = m->lineage;
+        s->era.lineage = m->lineage;
         return ps_begin_replicator(s, m, err);
     }
     TRY(ps_read_holders(s, m, err));
-    part_hold *parts = xcalloc((size_t)s->declaration.flat->n_parts + 1, sizeof *parts);
+    part_hold *parts = xcalloc((size_t)s->plan.declaration.flat->n_parts + 1, sizeof *parts);
     ps_list_parts(s, parts);
     status st = table_hold(s->table, parts, err);
     free(parts);
@@ -361,9 +363,10 @@ static status hold_on(ps *s, const Wire__Setup *m, bool *ret_lost, error *err)
         error_clear(err);
     if (st != OK)
         return *ret_lost ? OK : st;
-    cuts_hold(s->cuts, s->shards);
+    cuts_hold(s->cuts, s->assignment.shards);
     histograms_destroy(&s->histograms);
-    s->histograms = histograms_create(s->declaration.flat, s->placement, s->shards, s->server);
+    s->histograms = histograms_create(s->plan.declaration.flat, s->assignment.placement,
+                                      s->assignment.shards, s->assignment.server);
     return ps_begin_replicator(s, m, err);
 }
 
@@ -372,16 +375,16 @@ static status hold_on(ps *s, const Wire__Setup *m, bool *ret_lost, error *err)
 static status keep(ps *s, const Wire__Setup *m, error *err)
 {
     bool is_lost = false;
-    if (s->begun == s->identity.era) {
+    if (s->era.begun == s->era.identity.era) {
         say_ready(s); /* the master has not heard */
         return OK;
     }
     TRY(hold_on(s, m, &is_lost, err));
     if (is_lost)
         return say_lost(s);
-    s->begun = s->identity.era;
+    s->era.begun = s->era.identity.era;
     ps_keep_reports(s);
-    for (int32_t p = 0; p < s->declaration.flat->n_parts; p++)
+    for (int32_t p = 0; p < s->plan.declaration.flat->n_parts; p++)
         s->pulls[p].n = 0;
     say_ready(s);
     return table_say_votes(s->table, err);
@@ -390,26 +393,26 @@ static status keep(ps *s, const Wire__Setup *m, error *err)
 /* Asks the master for the next vector of a part of ours; ready when there is none left. */
 static void load_next(ps *s)
 {
-    while (s->load_part < s->declaration.flat->n_parts &&
-           s->load_row >= table_rows(s->table, s->load_part)) {
-        s->load_part++;
-        s->load_row = 0;
+    while (s->loading.part < s->plan.declaration.flat->n_parts &&
+           s->loading.row >= table_rows(s->table, s->loading.part)) {
+        s->loading.part++;
+        s->loading.row = 0;
     }
-    if (s->load_part == s->declaration.flat->n_parts) {
+    if (s->loading.part == s->plan.declaration.flat->n_parts) {
         say_ready(s);
         return;
     }
-    wire_head h = {.type = WIRE_LOAD, .part = s->load_part};
-    wire_set_load_row(&h, (int64_t)s->load_row);
-    ps_reply(s, &s->master, h, NULL);
+    wire_head h = {.type = WIRE_LOAD, .part = s->loading.part};
+    wire_set_load_row(&h, (int64_t)s->loading.row);
+    ps_reply(s, &s->chief.peer, h, NULL);
 }
 
 status ps_take_loaded(ps *s, const net_message *m, const wire_head *h, error *err)
 {
-    if (s->set_up || h->part != s->load_part || (uint64_t)wire_loaded_row(h) != s->load_row)
+    if (s->set_up || h->part != s->loading.part || (uint64_t)wire_loaded_row(h) != s->loading.row)
         return OK;
-    TRY(table_load(s->table, h->part, s->load_row, span_data(m->payload), span_bytes(m->payload), err));
-    s->load_row++;
+    TRY(table_load(s->table, h->part, s->loading.row, span_data(m->payload), span_bytes(m->payload), err));
+    s->loading.row++;
     load_next(s);
     return OK;
 }
@@ -417,22 +420,22 @@ status ps_take_loaded(ps *s, const net_message *m, const wire_head *h, error *er
 status ps_take_setup(ps *s, const net_message *m, const wire_head *h, const Wire__Setup *setup,
                      error *err)
 {
-    bool again = s->table && h->job_id == s->identity.job_id && h->era == s->identity.era;
+    bool again = s->table && h->job_id == s->era.identity.job_id && h->era == s->era.identity.era;
     if (ps_is_over(s, h)) {
         ps_refuse(s, &m->from, h, E_LOST, "that era is over");
         return OK;
     }
-    s->master = m->from;
-    s->has_master = true;
-    s->identity.job_id = h->job_id;
-    s->identity.era = h->era;
+    s->chief.peer = m->from;
+    s->chief.is_known = true;
+    s->era.identity.job_id = h->job_id;
+    s->era.identity.era = h->era;
     if (setup->keep)
         return keep(s, setup, err);
     if (!again)
         TRY(load(s, setup, err));
-    if (s->is_damaged)
+    if (s->loading.is_damaged)
         return OK;
-    if (s->loads && !s->set_up)
+    if (s->loading.by_master && !s->set_up)
         load_next(s);
     else
         say_ready(s);

@@ -11,7 +11,7 @@
 
 static int32_t part_of(const ps *s)
 {
-    return flat_reporting_part(s->declaration.flat);
+    return flat_reporting_part(s->plan.declaration.flat);
 }
 
 static bool is_here(const ps *s)
@@ -28,7 +28,7 @@ static bool is_applied(const ps *s, int64_t step)
 static bool is_awaited(const ps *s, const wire_head *h)
 {
     return wire_report_slot(h) < table_slots(s->table, h->step) &&
-           schedule_may_follow(&s->schedule, table_applied(s->table, part_of(s)), h->step);
+           schedule_may_follow(&s->plan.schedule, table_applied(s->table, part_of(s)), h->step);
 }
 
 status ps_take_report(ps *s, const wire_head *h, const Wire__Report *m, error *err)
@@ -36,7 +36,7 @@ status ps_take_report(ps *s, const wire_head *h, const Wire__Report *m, error *e
     if (!is_here(s) || !is_awaited(s, h))
         return OK;
     slot_report r = reports_read(m, h->step, (uint32_t)wire_report_slot(h));
-    return reports_add(s->beside, &r, NULL, NULL, err);
+    return reports_add(s->reports.beside, &r, NULL, NULL, err);
 }
 
 /* What does not fit is refused, and what is known already acknowledged, without. */
@@ -45,8 +45,8 @@ bool ps_lacks_reports(const ps *s, const wire_head *h)
     if (h->part != part_of(s) || !is_here(s))
         return false;
     bool fits = h->slots == table_slots(s->table, h->step) && tree_node_is_valid(h->node, h->slots);
-    return fits && schedule_may_apply(&s->schedule, table_applied(s->table, h->part), h->step) &&
-           !reports_have(s->beside, h->step, tree_node_first(h->node),
+    return fits && schedule_may_apply(&s->plan.schedule, table_applied(s->table, h->part), h->step) &&
+           !reports_have(s->reports.beside, h->step, tree_node_first(h->node),
                          tree_node_end(h->node, h->slots));
 }
 
@@ -63,7 +63,7 @@ static status say_to_master(void *user, int64_t step, uint32_t slot, const Proto
     (void)err;
     ps *s = user;
     if (ps_acts_for(s, part_of(s)))
-        ps_reply_proto(s, &s->master, report_head(step, slot, 0), m);
+        ps_reply_proto(s, &s->chief.peer, report_head(step, slot, 0), m);
     return OK;
 }
 
@@ -71,10 +71,10 @@ status ps_note_applied(ps *s, int32_t part, int64_t version, error *err)
 {
     if (part != part_of(s))
         return OK;
-    reports_move(s->beside, table_last_unit(s->table, part), s->reports, version - 1);
-    if (s->schedule.in_order)
+    reports_move(s->reports.beside, table_last_unit(s->table, part), s->reports.applied, version - 1);
+    if (s->plan.schedule.in_order)
         return OK; /* the worker says them to the master */
-    return reports_say_of(s->reports, version - 1, 0, 1, say_to_master, s, err);
+    return reports_say_of(s->reports.applied, version - 1, 0, 1, say_to_master, s, err);
 }
 
 /* What the standby may still be sent is kept. */
@@ -83,11 +83,11 @@ status ps_take_reported(ps *s, const wire_head *h, error *err)
     if (!is_here(s))
         return OK;
     int64_t step = wire_reported_until(h), visible = ps_visible(s, part_of(s));
-    if (step >= s->copied)
-        s->copied = 0;
-    TRY(reports_recorded(s->reports, step, step < visible ? step : visible, say_to_master, s, err));
-    if (s->replicator)
-        replicator_recorded(s->replicator, step);
+    if (step >= s->reports.copied)
+        s->reports.copied = 0;
+    TRY(reports_recorded(s->reports.applied, step, step < visible ? step : visible, say_to_master, s, err));
+    if (s->standbys.replicator)
+        replicator_recorded(s->standbys.replicator, step);
     return OK;
 }
 
@@ -109,7 +109,7 @@ static status say_to_standby(void *user, int64_t step, uint32_t slot, const Prot
 void ps_on_sum_sent(void *user, int64_t step, uint32_t n_slots, const standby_link *to)
 {
     const ps *s = user;
-    const reports *from = is_applied(s, step) ? s->reports : s->beside;
+    const reports *from = is_applied(s, step) ? s->reports.applied : s->reports.beside;
     beside_sum b = {.to = to, .n_slots = n_slots};
     status st = reports_say_of(from, step, 0, n_slots, say_to_standby, &b, NULL);
     BUG_ON(st != OK);
@@ -121,24 +121,24 @@ void ps_keep_reports(ps *s)
         ps_drop_reports(s);
         return;
     }
-    s->copied = 0; /* the master relies on it */
-    reports_renew(s->reports);
+    s->reports.copied = 0; /* the master relies on it */
+    reports_renew(s->reports.applied);
 }
 
 void ps_note_copied(ps *s, int32_t part, int64_t version)
 {
     if (part == part_of(s))
-        s->copied = version;
+        s->reports.copied = version;
 }
 
 bool ps_is_reported(const ps *s, int32_t shard)
 {
-    return !s->copied || s->placement[part_of(s)] != shard;
+    return !s->reports.copied || s->assignment.placement[part_of(s)] != shard;
 }
 
 void ps_drop_reports(ps *s)
 {
-    s->copied = 0;
-    reports_clear(s->beside);
-    reports_clear(s->reports);
+    s->reports.copied = 0;
+    reports_clear(s->reports.beside);
+    reports_clear(s->reports.applied);
 }

@@ -12,40 +12,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Who has it; NULL: there is no such part. */
+static const holders *holders_of(const ps *s, int32_t part)
+{
+    bool is_one = part >= 0 && part < s->plan.declaration.flat->n_parts;
+    return is_one ? &s->assignment.shards[s->assignment.placement[part]] : NULL;
+}
+
 bool ps_acts_for(const ps *s, int32_t part)
 {
-    return part >= 0 && part < s->declaration.flat->n_parts &&
-           s->shards[s->placement[part]].acting == s->server;
+    const holders *h = holders_of(s, part);
+    return h && h->acting == s->assignment.server;
 }
 
 static bool stands_by_for(const ps *s, int32_t part)
 {
-    return part >= 0 && part < s->declaration.flat->n_parts &&
-           s->shards[s->placement[part]].standby == s->server;
+    const holders *h = holders_of(s, part);
+    return h && h->standby == s->assignment.server;
 }
 
 /* --- the assignment --- */
 
 status ps_read_holders(ps *s, const Wire__Setup *m, error *err)
 {
-    s->shards = xrealloc(s->shards, (size_t)s->n_servers * sizeof *s->shards);
-    for (int32_t i = 0; i < s->n_servers; i++)
-        s->shards[i] = (holders){.acting = i, .standby = HOLDER_NONE};
+    assignment *a = &s->assignment;
+    a->shards = xrealloc(a->shards, (size_t)a->n_servers * sizeof *a->shards);
+    for (int32_t i = 0; i < a->n_servers; i++)
+        a->shards[i] = (holders){.acting = i, .standby = HOLDER_NONE};
     if (!m->n_shards)
         return OK;
-    if (m->n_addresses != (size_t)s->n_servers)
-        return FAIL(err, E_PROTOCOL, "SETUP: %zu addresses of %d servers", m->n_addresses,
-                    s->n_servers);
-    TRYF(wire_shards_read(m->shards, m->n_shards, s->n_servers, s->shards, err), err, "SETUP");
+    if (m->n_addresses != (size_t)a->n_servers)
+        return FAIL(err, E_PROTOCOL, "SETUP: %zu addresses of %d servers", m->n_addresses, a->n_servers);
+    TRYF(wire_shards_read(m->shards, m->n_shards, a->n_servers, a->shards, err), err, "SETUP");
     return OK;
 }
 
 void ps_list_parts(const ps *s, part_hold *ret)
 {
-    for (int32_t p = 0; p < s->declaration.flat->n_parts; p++) {
-        const holders *h = &s->shards[s->placement[p]];
-        ret[p] = h->acting == s->server ? PART_HELD : PART_ELSEWHERE;
-        if (h->standby == s->server)
+    for (int32_t p = 0; p < s->plan.declaration.flat->n_parts; p++) {
+        const holders *h = holders_of(s, p);
+        ret[p] = h->acting == s->assignment.server ? PART_HELD : PART_ELSEWHERE;
+        if (h->standby == s->assignment.server)
             ret[p] = h->is_backed ? PART_HELD : PART_AWAITED;
     }
 }
@@ -56,34 +63,34 @@ static void on_stuck(void *user, int32_t shard);
 status ps_begin_replicator(ps *s, const Wire__Setup *m, error *err)
 {
     if (!m->n_shards) {
-        replicator_destroy(&s->replicator);
+        replicator_destroy(&s->standbys.replicator);
         return OK;
     }
     replicator_hooks hooks = {
         .visible = ps_on_visible, .sending = ps_on_sum_sent, .backed = on_backed, .stuck = on_stuck,
         .user = s};
     double limit_s = config_f64(s->o->config, "distributed.heartbeat_timeout");
-    if (!s->replicator) {
+    if (!s->standbys.replicator) {
         hello_pack(
             &(hello_facts){
                 .config = s->o->config,
                 .task = {ROLE_PS, s->o->self.index},
                 .life = s->life,
-                .job_id = s->identity.job_id,
+                .job_id = s->era.identity.job_id,
             },
-            &s->hello);
-        s->replicator = replicator_create(s->o->net, &s->hello, &hooks);
+            &s->standbys.hello);
+        s->standbys.replicator = replicator_create(s->o->net, &s->standbys.hello, &hooks);
     }
-    return replicator_begin(s->replicator,
+    return replicator_begin(s->standbys.replicator,
                             &(replicator_era){
-                            .identity = s->identity,
+                            .identity = s->era.identity,
                             .table = s->table,
-                            .flat = s->declaration.flat,
-                            .placement = s->placement,
-                            .shards = s->shards,
+                            .flat = s->plan.declaration.flat,
+                            .placement = s->assignment.placement,
+                            .shards = s->assignment.shards,
                             .addresses = (const char *const *)m->addresses,
-                            .n = s->n_servers,
-                            .self = s->server,
+                            .n = s->assignment.n_servers,
+                            .self = s->assignment.server,
                             .limit_us = (int64_t)(limit_s * 1e6),
                             .keeps = m->keep,
                             },
@@ -95,8 +102,8 @@ status ps_begin_replicator(ps *s, const Wire__Setup *m, error *err)
 void ps_on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, span *root)
 {
     ps *s = user;
-    if (s->replicator && ps_acts_for(s, part))
-        replicator_summed(s->replicator, part, step, n_slots, root);
+    if (s->standbys.replicator && ps_acts_for(s, part))
+        replicator_summed(s->standbys.replicator, part, step, n_slots, root);
 }
 
 static void say_backed(ps *s, int32_t shard, bool is_unanswered)
@@ -104,13 +111,14 @@ static void say_backed(ps *s, int32_t shard, bool is_unanswered)
     wire_head h = {.type = WIRE_BACKED};
     wire_set_backed_shard(&h, shard);
     wire_set_backed_unanswered(&h, is_unanswered);
-    ps_reply(s, &s->master, h, NULL);
+    ps_reply(s, &s->chief.peer, h, NULL);
 }
 
 static void on_backed(void *user, int32_t shard)
 {
     ps *s = user;
-    LOG_I("BACKED", "shard=%d standby=%d era=%u", shard, s->shards[shard].standby, s->identity.era);
+    LOG_I("BACKED", "shard=%d standby=%d era=%u", shard,
+          s->assignment.shards[shard].standby, s->era.identity.era);
     say_backed(s, shard, false);
 }
 
@@ -118,27 +126,28 @@ static void on_stuck(void *user, int32_t shard)
 {
     ps *s = user;
     LOG_W("STANDBY", "ps.%d has not answered for heartbeat_timeout: the master may go on without it",
-          s->shards[shard].standby);
+          s->assignment.shards[shard].standby);
     say_backed(s, shard, true);
 }
 
 int64_t ps_visible(const ps *s, int32_t part)
 {
     int64_t newest = table_version(s->table, part);
-    return s->replicator ? replicator_visible(s->replicator, part, newest) : newest;
+    return s->standbys.replicator ? replicator_visible(s->standbys.replicator, part, newest) : newest;
 }
 
 /* --- standing by --- */
 
 uint32_t *ps_list_shards(const ps *s, size_t *ret_n)
 {
-    uint32_t *list = xcalloc((size_t)s->n_servers + 1, sizeof *list);
+    const assignment *a = &s->assignment;
+    uint32_t *list = xcalloc((size_t)a->n_servers + 1, sizeof *list);
     *ret_n = 0;
-    for (int32_t i = 0; s->begun && i < s->n_servers; i++) {
-        bool is_held = (s->shards[i].acting == s->server || s->shards[i].standby == s->server) &&
-                       ps_is_reported(s, i);
-        for (int32_t p = 0; is_held && p < s->declaration.flat->n_parts; p++)
-            is_held = s->placement[p] != i || table_is_complete(s->table, p);
+    for (int32_t i = 0; s->era.begun && i < a->n_servers; i++) {
+        bool is_ours = a->shards[i].acting == a->server || a->shards[i].standby == a->server;
+        bool is_held = is_ours && ps_is_reported(s, i);
+        for (int32_t p = 0; is_held && p < s->plan.declaration.flat->n_parts; p++)
+            is_held = a->placement[p] != i || table_is_complete(s->table, p);
         if (is_held)
             list[(*ret_n)++] = (uint32_t)i;
     }
@@ -147,8 +156,8 @@ uint32_t *ps_list_shards(const ps *s, size_t *ret_n)
 
 bool ps_is_peer(const ps *s, const net_peer *from)
 {
-    for (size_t i = 0; i < s->n_peers; i++)
-        if (net_peer_equal(&s->peers[i], from))
+    for (size_t i = 0; i < s->standbys.n_peers; i++)
+        if (net_peer_equal(&s->standbys.peers[i], from))
             return true;
     return false;
 }
@@ -158,11 +167,11 @@ void ps_meet_peer(ps *s, const net_peer *from)
 {
     if (ps_is_peer(s, from))
         return;
-    if (s->n_peers == PEERS_MAX) {
-        memmove(s->peers, s->peers + 1, (PEERS_MAX - 1) * sizeof *s->peers);
-        s->n_peers--;
+    if (s->standbys.n_peers == PEERS_MAX) {
+        memmove(s->standbys.peers, s->standbys.peers + 1, (PEERS_MAX - 1) * sizeof *s->standbys.peers);
+        s->standbys.n_peers--;
     }
-    s->peers[s->n_peers++] = *from;
+    s->standbys.peers[s->standbys.n_peers++] = *from;
 }
 
 static status take_row(ps *s, const net_message *m, const wire_head *h, bool *ret_complete,
@@ -212,7 +221,7 @@ const char *ps_push_refusal(const ps *s, const net_message *m, const wire_head *
     }
     if (stands_by)
         return "another server acts for that part";
-    if (s->replicator && ps_acts_for(s, h->part) && h->step > ps_visible(s, h->part))
+    if (s->standbys.replicator && ps_acts_for(s, h->part) && h->step > ps_visible(s, h->part))
         return "nobody can have computed that step";
     return NULL;
 }

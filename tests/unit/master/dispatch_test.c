@@ -38,7 +38,7 @@ static void stage_make(stage *s)
     s->server = listen_on(s->net, "inproc://server");
     s->m = (master){.o = &s->options,
                     .phase = RUN,
-                    .view_id = 3,
+                    .views = {.id = 3},
                     .listener = listen_on(s->net, "inproc://master"),
                     .servers = s->servers};
     must(net_dial(s->net, "inproc://master", &s->worker, &err), &err);

@@ -34,7 +34,7 @@ static void chair_take(chair *c)
                                   "data_loader: {batch_size: 1}, trainer: {num_epochs: 1}}"};
     must(config_load(&text, &c->config, &err), &err);
     c->options = (master_options){.n_servers = SERVERS, .dir = c->accounts.dir, .config = c->config};
-    c->master = (master){.o = &c->options, .phase = RUN, .steps = of.steps, .total = p.total};
+    c->master = (master){.o = &c->options, .phase = RUN, .plan = {.steps = of.steps, .total = p.total}};
     must(accounting_open(&of, 0, 0, &c->master.accounting, &err), &err);
     c->master.saver = saver_of(&c->accounts, &p);
     c->master.fetches = fetches_create(c->accounts.dir);
@@ -95,14 +95,14 @@ static void a_planned_cut_that_a_server_is_past_is_left_out(void **state)
     c.options.n_servers = 0; /* none to tell of the next ones */
     error err = ERROR_INIT;
     master_order_cuts(&c.master);
-    assert_int_equal(c.master.limit, 8);
+    assert_int_equal(c.master.views.limit, 8);
     Wire__CutLate late = WIRE__CUT_LATE__INIT;
     late.id = c.first.id;
     late.newest = 6;
     for (int i = 0; i < 2; i++) {
         must(master_take_cut_late(&c.master, &late, &err), &err);
         assert_int_equal(c.master.phase, RUN);
-        assert_int_equal(c.master.limit, 12);
+        assert_int_equal(c.master.views.limit, 12);
         char dir[64];
         assert_false(saver_dir(c.master.saver, c.first.id, dir));
     }
@@ -117,7 +117,7 @@ static void a_server_does_not_act_again_amid_a_cut(void **state)
     chair_take(&c);
     error err = ERROR_INIT;
     c.options.n_servers = 0;
-    c.master.start = 5; /* and the cut is at 4 */
+    c.master.era.start = 5; /* and the cut is at 4 */
     assign_init(&c.master.assign, SERVERS, true);
     c.master.assign.shards[0] = (holders){.acting = 1, .standby = 0, .is_backed = true};
     must(master_watch_servers(&c.master, clock_us(), &err), &err);

@@ -1,0 +1,25 @@
+/*
+ * How long the master waits, for whom, and when it says so or gives up.
+ *
+ * Threads: belongs to the master's thread.
+ */
+#ifndef TEQUIO_MASTER_WAITS_H
+#define TEQUIO_MASTER_WAITS_H
+
+#include "common/base/error.h"
+#include "common/base/wait_warning.h"
+
+typedef struct master master;
+
+typedef struct master_waits {
+    int64_t begun_us, progress_us, drain_us; /* when we started; something moved; nothing was left to train */
+    unsigned spoken_of;             /* the phase in which `warning` was given */
+    wait_warning warning;
+} master_waits;
+
+void master_say_step_wait(const master *m, double waited);     /* for whom a step, or its end, waits */
+void master_warn_of_waits(master *m, int64_t now_us);
+/* E_LOST names who has been awaited for too long. */
+MUST_USE status master_check_lost(const master *m, int64_t now_us, error *err);
+
+#endif

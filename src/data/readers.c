@@ -22,7 +22,6 @@ static const struct {
     {"cifar10", cifar10_reader_configure, NULL},
 };
 
-
 /* Its row; COUNT_OF(readers) if there is none. */
 static size_t find(const config *reader)
 {

@@ -179,7 +179,9 @@ static bool has_fired(play *p)
     char *fires = xasprintf("FAULT %s fires", p->kill);
     int n_fires = process_cluster_says(&p->process_cluster, victim, fires);
     free(fires);
-    return n_fires == 1 && process_cluster_was_killed(process_cluster_task_of(&p->process_cluster, victim), p->setting.life);
+    const process_cluster_task *one =
+        process_cluster_task_of(&p->process_cluster, victim);
+    return n_fires == 1 && process_cluster_was_killed(one, p->setting.life);
 }
 
 static bool play_own(play *p)

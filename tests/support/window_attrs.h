@@ -1,6 +1,6 @@
 /* Attributes of windows for tables of tests: what a row does not say is as ONNX has it. */
-#ifndef TEQUIO_SUPPORT_WINDOW_ATTRS_H
-#define TEQUIO_SUPPORT_WINDOW_ATTRS_H
+#ifndef TEQUIO_TESTS_SUPPORT_WINDOW_ATTRS_H
+#define TEQUIO_TESTS_SUPPORT_WINDOW_ATTRS_H
 
 #include "graph/attrs.h"
 

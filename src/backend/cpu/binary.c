@@ -5,7 +5,6 @@
 #include "common/base/simd.h"
 #include "graph/op_by_name.h"
 
-/* clang-format off */
 #define FLOAT(name, expression)                                                                    \
     SIMD_CLONES BROADCAST_2(loop_##name##_f32, float, float, expression)
 #define POWER(name, exponent, expression)                                                          \
@@ -15,7 +14,6 @@
     BROADCAST_2(loop_##name##_i32, int32_t, int32_t, expression)                                   \
     BROADCAST_2(loop_##name##_u8, uint8_t, uint8_t, expression)
 #include "backend/binary_math.def"
-/* clang-format on */
 
 static const typed_loops loops[OP_COUNT] = {
 #define FLOAT(name, expression) [OP_OF_##name].f32 = loop_##name##_f32,

@@ -4,7 +4,6 @@
 #include "common/base/simd.h"
 #include "graph/op_by_name.h"
 
-/* clang-format off */
 #define COMPARISON(name, expression)                                                               \
     SIMD_CLONES BROADCAST_2(loop_##name##_f32, float, uint8_t, expression)                         \
     BROADCAST_2(loop_##name##_i64, int64_t, uint8_t, expression)                                   \
@@ -13,7 +12,6 @@
 #define LOGIC(name, expression) BROADCAST_2(loop_##name, uint8_t, uint8_t, expression)
 #define QUESTION(name, in_type, expression) BROADCAST_1(loop_##name, in_type, uint8_t, expression)
 #include "backend/binary_math.def"
-/* clang-format on */
 
 static const typed_loops loops[OP_COUNT] = {
 #define COMPARISON(name, expression)                                                               \

@@ -4,14 +4,12 @@
 #include "common/base/simd.h"
 #include "graph/op_by_name.h"
 
-/* clang-format off */
 BROADCAST_3(loop_where_1, uint8_t, uint8_t, a ? b : c)
 BROADCAST_3(loop_where_8, uint8_t, uint64_t, a ? b : c)
 SIMD_CLONES BROADCAST_3(loop_where_4, uint8_t, uint32_t, a ? b : c)
 #define CHOICE(name, expression)                                                                   \
     SIMD_CLONES BROADCAST_3(loop_##name, float, float, expression)
 #include "backend/binary_math.def"
-/* clang-format on */
 
 static const broadcast_loop choices[OP_COUNT] = {
 #define CHOICE(name, expression) [OP_OF_##name] = loop_##name,

@@ -18,10 +18,10 @@
 
 #include "cli/run/devices.h"
 #include "cli/run/keys.h"
-#include "job/progress.h"
 #include "common/cluster/cluster.h"
 #include "common/config/config.h"
 #include "common/store/jobdir.h"
+#include "job/progress.h"
 
 #include <stdatomic.h>
 

@@ -98,7 +98,6 @@ static void print_text(const submit_request *o, const roster *tasks)
     buf_fini(&rows);
 }
 
-
 void report_print(const submit_request *o, roster *tasks, bool as_json)
 {
     if (!as_json) {

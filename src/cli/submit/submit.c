@@ -208,7 +208,8 @@ static const flag submit_flags[] = {
      "Check everything and print machines and tasks; start nothing.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON, with the TF_CONFIG of each task.", 0, 0},
     {"stream-logs", 0, FLAG_SWITCH, NULL, SHOW, "Show what tasks print: always so here.", 0, 0},
-    {"async", 0, FLAG_SWITCH, NULL, SHOW, "Submit, and do not wait; for targets whose tasks live on: kubernetes and slurm.", 0, 0},
+    {"async", 0, FLAG_SWITCH, NULL, SHOW,
+     "Submit, and do not wait; for targets whose tasks live on: kubernetes and slurm.", 0, 0},
 };
 
 const command command_submit = {

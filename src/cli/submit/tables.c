@@ -42,7 +42,8 @@ const command command_tables = {
     .max_operands = 1,
     .summary = "Show the machines, GPUs, regions and fields that job files name.",
     .about = "Prints a table as comma-separated values. machines: Compute Engine's machines, and how many "
-             "GPUs of each type go with them. accelerated: those that have their GPUs built in. limits: the largest machine for so many GPUs. legacy: AI "
+             "GPUs of each type go with them. accelerated: those that have their GPUs built in. limits: "
+             "the largest machine for so many GPUs. legacy: AI "
              "Platform's own names. regions: where GPUs are offered. mixes: types of GPU that no zone of "
              "a region offers together. tiers: what scale tiers stand for. fields: what becomes of each field of "
              "a job file.",

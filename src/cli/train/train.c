@@ -9,30 +9,20 @@
  * The launcher applies the rule of the job dir before it starts anybody; its tasks then find an
  * unfinished job of equal configuration, which each may join.
  */
-#include "cli/cloud/folders.h"
 #include "cli/cloud/maintenance.h"
 #include "cli/commands.h"
-#include "cli/roles/faults.h"
 #include "cli/roles/process.h"
-#include "cli/run/devices.h"
 #include "cli/run/input_files.h"
-#include "cli/run/keys.h"
 #include "cli/run/oversubscription.h"
-#include "job/progress.h"
-#include "cli/run/shape.h"
 #include "cli/train/dryrun.h"
+#include "cli/train/launch.h"
 #include "cli/train/membership.h"
-#include "cli/train/result.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/clock.h"
-#include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
 #include "common/cluster/cluster.h"
-#include "common/config/config.h"
-#include "common/store/jobdir.h"
-#include "job/local.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -70,21 +60,7 @@ static void catch_signals(void)
 
 /* --- what the command line says --- */
 
-typedef struct job {
-    const args *args;
-    const char *path, *job_dir;
-    cloud_folders folders;
-    jobdir_rule rule;
-    progress_mode progress;
-    cluster *cluster;
-    config *config;
-    devices devices;
-    shape shape;
-    keys_given given;
-    process_faults faults;
-} job;
-
-static status choose_dir(job *j, error *err)
+static status choose_dir(train_job *j, error *err)
 {
     const char *allennlp = args_text(j->args, "serialization-dir");
     const char *estimator = args_text(j->args, "job-dir");
@@ -123,7 +99,7 @@ static bool is_in_cluster(const cluster *c)
     return c->origin != CLUSTER_LOCAL;
 }
 
-static status load_config(job *j, error *err)
+static status load_config(train_job *j, error *err)
 {
     static const char *const keys[SHAPE_FLAGS] = {"distributed.workers", "distributed.ps",
                                                   "distributed.evaluators",
@@ -154,156 +130,11 @@ static status load_config(job *j, error *err)
 
 /* --- doing it --- */
 
-/* torchrun starts all ranks again after a failure, with the same arguments: what is in the job dir is
- * this job's own. */
-static bool is_started_again(void)
-{
-    const char *count = getenv("TORCHELASTIC_RESTART_COUNT");
-    return count && atoi(count) > 0;
-}
-
-static bool recovers(const job *j)
-{
-    return args_has(j->args, "recover") || (is_started_again() && j->rule == JOBDIR_ALLENNLP);
-}
-
-/* "step-500", with zeros in front or without. False: no step is named. */
-static bool choose_step(const args *a, int64_t *ret)
-{
-    const char *text = args_text(a, "recover");
-    int end = 0;
-    long long step;
-    bool chooses = text && sscanf(text, "step-%18lld%n", &step, &end) == 1 && end && !text[end] && step >= 0;
-    *ret = chooses ? step : -1;
-    return chooses;
-}
-
-static bool forces(const job *j)
-{
-    return args_has(j->args, "force") && !is_started_again();
-}
-
-static status finish(const job *j, error *err)
-{
-    TRY(cloud_hand_over(&j->folders, err));
-    return result_print(j->job_dir, err);
-}
-
-/* For the tasks of a launch: they read what was resolved once, instead of each evaluating jsonnet.
- */
-static status write_resolved(const job *j, const char *path, error *err)
-{
-    char *text = config_dump(j->config);
-    status st = fs_write_atomic(path, text, strlen(text), err);
-    free(text);
-    return st;
-}
-
-static status prepare_dir(const job *j, const char *logs, const char *resolved, jobdir **ret,
-                          bool *ret_done, error *err)
-{
-    int64_t step;
-    bool chooses = choose_step(j->args, &step);
-    jobdir_request request = {
-        .path = j->job_dir,
-        .rule = j->rule,
-        .recover = recovers(j),
-        .chooses = chooses,
-        .step = step,
-        .force = forces(j),
-        .config = j->config,
-        .frozen_s = config_f64(j->config, "distributed.heartbeat_timeout"),
-        .watching = process_watching,
-        .check = input_files_check,
-    };
-    TRY(jobdir_prepare(&request, ret, ret_done, err));
-    jobdir_let_go(*ret); /* the master takes its lock */
-    if (*ret_done)
-        return OK;
-    TRY(fs_mkdirs(logs, err));
-    return write_resolved(j, resolved, err);
-}
-
-static int run_tasks(const job *j, const char *logs, const char *resolved, const char *key_file,
-                     error *err)
-{
-    const char *arguments[] = {
-        "train", resolved, "--job-dir", j->job_dir, "--progress", progress_mode_name(j->progress),
-        NULL,
-    };
-    const char *again[COUNT_OF(arguments) + 1] = {NULL};
-    memcpy(again, arguments, sizeof arguments);
-    again[COUNT_OF(arguments) - 1] = "--recover";
-    char *settings = xasprintf("distributed.master_trains=false\ndistributed.workers=%d\n"
-                               "distributed.ps=%d\ndistributed.evaluators=%d\ndistributed.lanes=%d",
-                               j->shape.workers, j->shape.ps, j->shape.evaluators, j->shape.lanes);
-    local_options options = {
-        .shape =
-            {
-                .counts = {[ROLE_MASTER] = 1,
-                           [ROLE_WORKER] = j->shape.workers,
-                           [ROLE_PS] = j->shape.ps,
-                           [ROLE_EVALUATOR] = j->shape.evaluators},
-                .primary = "chief", /* whom another task may evaluate in TensorFlow's rules, too */
-                .start_port = config_has(j->config, "distributed.start_port")
-                                  ? (int)config_int(j->config, "distributed.start_port")
-                                  : 0,
-            },
-        .words =
-            {
-                .settings = settings,
-                .key_file = key_file,
-                .fault = j->faults.text,
-                .threads = j->shape.threads,
-            },
-        .arguments = arguments,
-        .arguments_again = again,
-        .restarts = restart_limit_of(j->config),
-        .log_dir = logs,
-        .needs = resolved,
-        .grace_ms = (int64_t)(config_f64(j->config, "distributed.preempt_grace") * 1000),
-    };
-    int code = local_run(&options, err);
-    free(settings);
-    return code;
-}
-
-/* On this machine alone nothing is encrypted unless that is asked for. */
-static status find_key_file(const job *j, char **ret, error *err)
-{
-    const char *security = config_str(j->config, "distributed.security");
-    if (!security || strcmp(security, "curve") != 0)
-        return OK;
-    return keys_find_file(&j->given, j->config, j->job_dir, ret, err);
-}
-
-static int launch(const job *j, error *err)
-{
-    char *logs = xasprintf("%s/log", j->job_dir), *resolved = xasprintf("%s/config.json", logs);
-    char *key_file = NULL;
-    jobdir *dir = NULL;
-    bool done = false;
-    status st = prepare_dir(j, logs, resolved, &dir, &done, err);
-    if (st == OK && done)
-        st = finish(j, err);
-    if (st == OK && !done)
-        st = find_key_file(j, &key_file, err);
-    int code =
-        st != OK || done ? status_exit_code(st) : run_tasks(j, logs, resolved, key_file, err);
-    if (dir && code != 0)
-        jobdir_undo_start(dir, true);
-    jobdir_close(&dir);
-    free(key_file);
-    free(resolved);
-    free(logs);
-    return code;
-}
-
-static int run(job *j, error *err)
+static int run(train_job *j, error *err)
 {
     catch_signals();
     int64_t step;
-    bool chooses = choose_step(j->args, &step);
+    bool chooses = train_chooses_step(j->args, &step);
     process_options options = {
         .config = j->config,
         .cluster = j->cluster,
@@ -314,10 +145,10 @@ static int run(job *j, error *err)
         .servers_here = j->shape.servers_here,
         .given = &j->given,
         .rule = j->rule,
-        .recover = recovers(j),
+        .recover = train_recovers(j),
         .chooses = chooses,
         .step = step,
-        .force = forces(j),
+        .force = train_forces(j),
         .stop = &stop,
         .progress = j->progress,
         .faults = &j->faults,
@@ -330,7 +161,7 @@ static int run(job *j, error *err)
         st = process_run(&options, err);
     maintenance_end(&watch);
     if (st == OK && j->cluster->is_chief)
-        st = finish(j, err);
+        st = train_finish(j, err);
     return status_exit_code(st);
 }
 
@@ -341,7 +172,7 @@ static bool gpus_are_own(void)
 }
 
 /* GPUs need no CPU each. */
-static void warn_of_oversubscription(const job *j)
+static void warn_of_oversubscription(const train_job *j)
 {
     const shape *s = &j->shape;
     if (!j->devices.gpus.n && !config_count(j->config, "distributed.cuda_devices"))
@@ -350,7 +181,7 @@ static void warn_of_oversubscription(const job *j)
 }
 
 /* A task of a cluster hears of a GPU that is not there when its lane begins. */
-static status find_shape(job *j, error *err)
+static status find_shape(train_job *j, error *err)
 {
     bool is_task = is_in_cluster(j->cluster), is_dry = args_has(j->args, "dry-run");
     j->devices = (devices){.config = j->config};
@@ -368,7 +199,7 @@ static status find_shape(job *j, error *err)
     return process_faults_check(&j->faults, &j->shape, err);
 }
 
-static int run_job(job *j, error *err)
+static int run_job(train_job *j, error *err)
 {
     status st = find_shape(j, err);
     if (st != OK)
@@ -383,11 +214,11 @@ static int run_job(job *j, error *err)
         return status_exit_code(st);
     }
     if (!is_in_cluster(j->cluster) && j->shape.workers > 0)
-        return launch(j, err);
+        return train_launch(j, err);
     return run(j, err);
 }
 
-static status read_job(const args *a, job *ret, error *err)
+static status read_job(const args *a, train_job *ret, error *err)
 {
     ret->args = a;
     if (a->n_operands == 0)
@@ -395,7 +226,7 @@ static status read_job(const args *a, job *ret, error *err)
     ret->path = a->operands[0];
     const char *recover = args_text(a, "recover");
     int64_t step;
-    if (recover && *recover && !choose_step(a, &step))
+    if (recover && *recover && !train_chooses_step(a, &step))
         return FAIL(err, E_USAGE,
                     "train: --recover=%s: must be --recover alone, or --recover=step-N as in "
                     "step-500",
@@ -425,7 +256,7 @@ static int run_train(const args *a, error *err)
 {
     if (args_has(a, "help-config"))
         return print_config_help();
-    job j = {.args = a};
+    train_job j = {.args = a};
     keys_take_given(&j.given);
     status st = read_job(a, &j, err);
     int code = st == OK ? run_job(&j, err) : status_exit_code(st);

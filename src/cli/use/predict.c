@@ -127,7 +127,8 @@ const command command_predict = {
         "Runs a trained model over examples and prints one line of JSON for each, in their order: "
         "its number from 0, the label and the probabilities that follow by the loss the model was "
         "trained with, and the outputs of the model by their names. Of a job dir the final "
-        "model.safetensors is taken, or the newest checkpoint where training goes on; JOB_DIR/best, a checkpoint folder "
+        "model.safetensors is taken, or the newest checkpoint where training goes on; "
+        "JOB_DIR/best, a checkpoint folder "
         "or a .safetensors file may be named as well.",
     .flags = predict_flags,
     .n_flags = COUNT_OF(predict_flags),

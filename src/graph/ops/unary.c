@@ -55,7 +55,6 @@ static status step_grad(graph *g, int32_t node, const graph_val *dout, const boo
     return emit_zero(g, &x, &ret_din[0], err);
 }
 
-/* clang-format off */
 #define NUMBER(field, name, otherwise) ATTR_FIELD(unary_attr, field, name, ATTR_FLOAT, otherwise)
 #define NO_ATTR                0, {0}
 #define ONE(a, x)              sizeof(unary_attr), NUMBER(alpha, a, x), {0}

@@ -1,8 +1,8 @@
 #include "job/process/log_mux.h"
 
-#include "job/progress.h"
 #include "common/base/buf.h"
 #include "common/base/console.h"
+#include "job/progress.h"
 
 #include <stdarg.h>
 #include <stdio.h>

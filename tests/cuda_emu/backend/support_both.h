@@ -2,8 +2,8 @@
  * One operator through both engines: what the GPU makes must have the CPU's bits; any NaN is as
  * good as another.
  */
-#ifndef TEQUIO_TESTS_CUDA_EMU_SUPPORT_BOTH_H
-#define TEQUIO_TESTS_CUDA_EMU_SUPPORT_BOTH_H
+#ifndef TEQUIO_TESTS_CUDA_EMU_BACKEND_SUPPORT_BOTH_H
+#define TEQUIO_TESTS_CUDA_EMU_BACKEND_SUPPORT_BOTH_H
 
 #include "exec/exec.h"
 #include "graph/attrs.h"

@@ -4,8 +4,8 @@
  *
  *     {"a residual", {F32(6, 8), F32(6, 8)}, {ONE(RELU, 0), TWO(ADD, Y(0), 1)}, 2, 1}
  */
-#ifndef TEQUIO_TESTS_CUDA_EMU_SUPPORT_SCENE_H
-#define TEQUIO_TESTS_CUDA_EMU_SUPPORT_SCENE_H
+#ifndef TEQUIO_TESTS_CUDA_EMU_BACKEND_SUPPORT_SCENE_H
+#define TEQUIO_TESTS_CUDA_EMU_BACKEND_SUPPORT_SCENE_H
 
 #include "cuda_emu/backend/support_both.h"
 

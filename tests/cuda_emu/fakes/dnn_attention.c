@@ -17,7 +17,6 @@ enum { HEAD_STEP = 8, HEAD_MOST = 128, STEPS = 32, RANK = 4, NO_AXIS = 0 };
 
 /* The tensors of a pattern: in memory, numbers, between. A name that ends in T has its last two
  * axes exchanged; K is the whole's alone. */
-/* clang-format off */
 typedef enum name {
     NONE,
     Q, KT, K, V, VT, Y, DY, DQ, DK, DV, LSE, DELTA,
@@ -26,7 +25,6 @@ typedef enum name {
     PRODUCTS, DOTS, PROBABLE, PT, EVERY_DV, DP, OVER, PLAIN, DS, DST, EVERY_DK, TRANSPOSED_BACK,
     NAMES
 } name;
-/* clang-format on */
 
 typedef struct step {
     unsigned kind, how;

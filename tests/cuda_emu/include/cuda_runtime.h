@@ -3,8 +3,8 @@
  * header when the tests compile kernels by a C++ compiler. The words are explained there; bf16 and
  * f16 stand there already.
  */
-#ifndef TEQUIO_TESTS_CUDA_EMU_RUNTIME_H
-#define TEQUIO_TESTS_CUDA_EMU_RUNTIME_H
+#ifndef TEQUIO_TESTS_CUDA_EMU_INCLUDE_CUDA_RUNTIME_H
+#define TEQUIO_TESTS_CUDA_EMU_INCLUDE_CUDA_RUNTIME_H
 
 #include "cuda_emu/block.h"
 #include "cuda_emu/machine.h"

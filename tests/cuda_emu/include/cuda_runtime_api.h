@@ -3,8 +3,8 @@
  * matmul may not call. Names, numbers and meanings are CUDA's; where CUDA leaves a choice, the
  * emulation makes the worst one (../README.md).
  */
-#ifndef TEQUIO_TESTS_CUDA_EMU_RUNTIME_API_H
-#define TEQUIO_TESTS_CUDA_EMU_RUNTIME_API_H
+#ifndef TEQUIO_TESTS_CUDA_EMU_INCLUDE_CUDA_RUNTIME_API_H
+#define TEQUIO_TESTS_CUDA_EMU_INCLUDE_CUDA_RUNTIME_API_H
 
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
  * Operands as they are stored: float32, or rounded to a half. What is on the device and what the
  * test computes with are the same numbers.
  */
-#ifndef TEQUIO_TESTS_CUDA_EMU_SUPPORT_STORED_H
-#define TEQUIO_TESTS_CUDA_EMU_SUPPORT_STORED_H
+#ifndef TEQUIO_TESTS_CUDA_EMU_KERNELS_SUPPORT_STORED_H
+#define TEQUIO_TESTS_CUDA_EMU_KERNELS_SUPPORT_STORED_H
 
 #include "cuda_emu/kernel_test.h"
 

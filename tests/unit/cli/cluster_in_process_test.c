@@ -150,7 +150,8 @@ static void one_lane_alone_is_as_in_sync(void **state)
     inproc_cluster_fini(&v);
     for (size_t i = 0; i < COUNT_OF(unordered); i++) {
         v = inproc_cluster_make(unordered[i]);
-        inproc_cluster_result r = inproc_cluster_train(&v, &(inproc_cluster_shape){.servers = 2, .workers = 1, .lanes = 1});
+        inproc_cluster_shape shape = {.servers = 2, .workers = 1, .lanes = 1};
+        inproc_cluster_result r = inproc_cluster_train(&v, &shape);
         assert_string_equal(r.params_sha256, sync.params_sha256);
         inproc_cluster_fini(&v);
     }

@@ -295,7 +295,8 @@ static void the_summary_is_what_is_promised(void **state)
     static const char *const keys[] = {
         "steps",         "epochs",   "examples",        "wall_s",  "examples_per_s", "first_loss",
         "training_loss", "diverged", "validation",      "lanes",   "workers",        "ps",
-        "restarts",      "batches_applied", "lost_reports", "lost_evaluations", "params_sha256", "files", "bits",    "tequio_version"};
+        "restarts",      "batches_applied", "lost_reports", "lost_evaluations", "params_sha256", "files", "bits",
+        "tequio_version"};
     accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"-loss", 0});
     end_epoch(&b, r, 0);

@@ -6,8 +6,8 @@
  * A gradient says of which part and batch it is, and weights say how far their part was when they
  * were copied: a foreign gradient, and weights older than the start rule allows, fail the test.
  */
-#ifndef TEQUIO_TESTS_UNIT_WORKER_RUNNER_SUPPORT_STAGE_H
-#define TEQUIO_TESTS_UNIT_WORKER_RUNNER_SUPPORT_STAGE_H
+#ifndef TEQUIO_TESTS_UNIT_WORKER_ASYNC_LANE_SUPPORT_STAGE_H
+#define TEQUIO_TESTS_UNIT_WORKER_ASYNC_LANE_SUPPORT_STAGE_H
 
 #include "common/parts/batch_set.h"
 #include "worker/async_lane.h"

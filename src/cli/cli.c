@@ -93,8 +93,8 @@ static bool is_reader_gone(void)
     return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
 }
 
-/* A result that could not be written is a failure, even if all else went well; who has read enough of
- * it does not want to hear of that. */
+/* A result that could not be written is a failure, even if all else went well; but a reader that has
+ * read enough and is gone does not want to hear of that. */
 static int flush_results(int code, error *err)
 {
     errno = 0;

@@ -56,7 +56,7 @@ bool liveness_done(const liveness *s)
     return jobdir_is_done(s->dir, &done, NULL) == OK && done;
 }
 
-/* Who has not looked for a while, as a disk held it up, finds a change that may be long past. */
+/* After a while without a look, as when a disk held us up, a change that is found may be long past. */
 static void feel_pulse(liveness *s)
 {
     uint64_t pulse = jobdir_pulse(s->dir);

@@ -129,7 +129,7 @@ static status read_told(const jobdir *d, const char *path, told *ret, error *err
     return st;
 }
 
-/* Each step once, whoever was killed in its midst. */
+/* Each step once, whatever was killed in its midst. */
 static status append_line(const jobdir *d, const json_t *line, told *t, error *err)
 {
     char *path = jobdir_file(d, "eval/metrics.jsonl"), *text = json_text(line);

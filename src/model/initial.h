@@ -1,6 +1,6 @@
 /*
  * Version 0 of a model's weights, where files bring some of them: tensors declared INIT_PUSHED of
- * an ONNX file, and those that model.pretrained finds by name. Who starts a job writes them as its
+ * an ONNX file, and those that model.pretrained finds by name. The start of a job writes them as its
  * first checkpoint, so servers need to know nothing of models.
  * Threads: pure functions, apart from the files they read.
  */

@@ -35,7 +35,7 @@ static int64_t scores_of(const tensor_decl *two, const tensor_decl *three, const
     return 0;
 }
 
-/* Of weights that are not the model's it is any number: who loads them says what does not fit. */
+/* Of weights that are not the model's it is any number: the loader says what does not fit. */
 static int64_t compare(const graph *two, const graph *three, const weights *w)
 {
     int64_t scores = 0;

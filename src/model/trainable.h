@@ -1,5 +1,5 @@
 /*
- * What of a model moves when it is trained, what does not, and why: for people, who may know better.
+ * What of a model is trained, what is not, and why: for people, who may know better.
  * Of an ONNX file that is partly a guess (onnx/moves.h).
  * Threads: pure functions.
  */

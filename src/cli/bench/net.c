@@ -209,7 +209,7 @@ static status measure_all(plan *p, const char *job_dir, error *err)
     return OK;
 }
 
-/* A job dir for the servers, who check that it is their master's. */
+/* A job dir for the servers, which check that it is their master's. */
 static status make_job_dir(const char *path, error *err)
 {
     bench_request any = {.bytes = BENCH_BYTES_MAX, .workers = 1, .servers = 1};

@@ -14,7 +14,7 @@ typedef struct fact {
 static const fact environment[] = {
     {"TF_CONFIG",
      "Cluster and task of this process, as TensorFlow, Kubeflow, AI Platform and Vertex "
-     "AI set it; train then plays that task. CLUSTER_SPEC and the variables of Slurm "
+     "AI set it; train then runs that task. CLUSTER_SPEC and the variables of Slurm "
      "and SageMaker are read where it is not set."},
     {"AIP_CHECKPOINT_DIR, AIP_MODEL_DIR, AIP_TENSORBOARD_LOG_DIR",
      "Vertex AI's folders: the job dir, where none is named; what gets a copy of the model at the end; and "
@@ -143,8 +143,8 @@ void help_man(const command_table *all, buf *ret)
                   ".SH NAME\ntequio \\- distributed deep-learning trainer\n"
                   ".SH SYNOPSIS\n.B tequio\n.I SUBCOMMAND\n[arguments]\n"
                   ".SH DESCRIPTION\ntequio trains a neural network on one machine or on many. "
-                  "Which part a process plays (master, worker, parameter server, evaluator) it "
-                  "reads from TF_CONFIG. The cluster does not change the result.\n"
+                  "A process reads its role (master, worker, parameter server or evaluator) "
+                  "from TF_CONFIG. The cluster does not change the result.\n"
                   ".SH SUBCOMMANDS\n");
     for (size_t i = 0; i < all->n; i++)
         man_command(ret, all->at[i]);

@@ -1,6 +1,6 @@
 /*
- * Rehearsing failures: the plan of this process (`--fault`, else TEQUIO_FAULT), which life of its
- * task this is, and the faults of the tasks it plays.
+ * Planned failures: the plan of this process (`--fault`, else TEQUIO_FAULT), which life of its
+ * task this is, and the faults of its tasks.
  *
  * Threads: the main one; a `fault` that was handed out may be used by its role's thread.
  */
@@ -13,7 +13,7 @@
 
 enum { PROCESS_FAULTS_TASKS = 4 };
 
-typedef struct process_faults { /* all zero: nothing is rehearsed */
+typedef struct process_faults { /* all zero: no failure is planned */
     const char *text;      /* as given; NULL: none */
     fault_plan *plan;
     int life; /* TEQUIO_FAULT_LIFE, 1 without it */

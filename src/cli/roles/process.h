@@ -1,16 +1,16 @@
 /*
- * Playing a task: composes the roles of one process from the cluster's description.
+ * A process of a cluster: its roles, composed from the cluster's description.
  *
  *   no cluster           master, one server, one worker and an evaluator, over inproc
  *   chief or master      master; lanes of its own unless distributed.master_trains is false
- *   worker               worker; as worker 0 of a cluster without chief it plays master too; in a
+ *   worker               worker; as worker 0 of a cluster without chief it is the master too; in a
  *                        cluster without servers every worker but the chief hosts one behind its port
  *   ps, evaluator        just that
  *
  * Without an evaluator in the cluster the master's process evaluates at epoch ends, in a thread.
  * Roles never include each other; they meet here and in messages only.
  *
- * Threads: the caller's thread plays the first role, the others get one each; all have ended when
+ * Threads: the caller's thread runs the first role, the others get one each; all have ended when
  * process_run returns.
  */
 #ifndef TEQUIO_CLI_ROLES_PROCESS_H
@@ -36,7 +36,7 @@ typedef struct process_options {
     int lanes;                      /* if this task is a worker */
     double servers_here;            /* likewise (shape.h) */
     const keys_given *given;
-    jobdir_rule rule;               /* applied by the process that plays master */
+    jobdir_rule rule;               /* applied by the process that is the master */
     bool recover, force;
     bool chooses;                   /* back to the checkpoint of `step` */
     int64_t step;

@@ -1,4 +1,4 @@
-/* The roles as this process plays them: what each is given. */
+/* What each role of this process is given. */
 #include "cli/roles/state.h"
 #include "common/base/clock.h"
 #include "evaluator/evaluator.h"

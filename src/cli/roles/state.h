@@ -39,7 +39,7 @@ struct process {
     buf files;                          /* what the process that is the master reads of the model */
     bool encrypts;
     jobkey key;                         /* if it does; until it has been used */
-    task worker, ps;                    /* who it is as worker and as server */
+    task worker, ps;                    /* its tasks as worker and as server */
     bool trainer;
     int32_t lanes;
     backend_choice *devices;            /* of the lanes */

@@ -37,7 +37,7 @@ MUST_USE status shape_of(const config *c, const shape_host *host, shape *ret, er
  * its part of the job: a task of `k`, or where that is NULL what starts the tasks. */
 MUST_USE status shape_check_descriptors(const shape *s, const cluster *k, error *err);
 
-/* Whether the process that plays master has lanes too. */
+/* Whether the process that is the master has lanes too. */
 bool shape_master_trains(const config *c);
 
 #endif

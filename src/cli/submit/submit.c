@@ -25,7 +25,7 @@ static const target *target_named(const char *name)
     for (size_t i = 0; i < COUNT_OF(targets); i++)
         if (strcmp(targets[i]->name, name) == 0)
             return targets[i];
-    BUG("a target that command lines take and nobody plays");
+    BUG("a target that command lines take and that is not in the table");
 }
 
 static status check_flags(const args *a, error *err)

@@ -37,7 +37,7 @@ typedef struct target {
     bool lives_on;         /* without us, after --async */
     /* Reads and checks the target's flags; NULL: there is nothing to read. */
     status (*prepare)(launch *l, error *err);
-    /* Who runs where; the caller closes it. */
+    /* Which task runs where; the caller closes it. */
     status (*plan)(const launch *l, roster *ret, error *err);
     /* What would be handed to somebody else to run, as text; NULL: nothing. */
     status (*write)(const launch *l, buf *ret, error *err);

@@ -1,4 +1,4 @@
-/* `tequio task`: plays one task for a launcher on another host. */
+/* `tequio task`: runs one task for a launcher on another host. */
 #include "cli/commands.h"
 #include "job/ssh/remote.h"
 

@@ -2,9 +2,9 @@
  * `tequio train`: decides which of three things a process is, and does that.
  *
  *   a task of a cluster      the environment names one (TF_CONFIG and kin, ranks), or --nnodes:
- *                            play it
+ *                            run it
  *   a local cluster          workers are asked for: start one process a task (job/local.h)
- *   everything in one        neither: play all roles here
+ *   everything in one        neither: run all roles here
  *
  * The launcher applies the rule of the job dir before it starts anybody; its tasks then find an
  * unfinished job of equal configuration, which each may join.
@@ -334,7 +334,7 @@ const command command_train = {
     .about = "Trains the model that CONFIG, a jsonnet file, describes, and writes checkpoints, "
              "metrics, events and the final weights into a directory.\n\n"
              "Where TF_CONFIG (or its kin of Vertex AI, Slurm, SageMaker) names a cluster, this "
-             "process plays the task it names; where torchrun, mpirun or --nnodes number it, the rank. "
+             "process runs the task it names; where torchrun, mpirun or --nnodes number it, the rank. "
              "Otherwise --workers N starts a cluster of processes "
              "on this machine; without it one process does everything. The weights that come out "
              "are the same, bit by bit.",

@@ -14,7 +14,7 @@
 
 typedef struct host_memory {
     size_t left;            /* bytes; SIZE_MAX: no limit, or nobody can say */
-    char origin[128];       /* who says so: "MemAvailable", "memory.max of ..." */
+    char origin[128];       /* of what: "MemAvailable", "memory.max of ..." */
 } host_memory;
 
 /* E_CONFIG if TEQUIO_MEMORY is no number of bytes. */

@@ -1,5 +1,5 @@
 /*
- * The cluster: who there is, and which task this process plays. Read from TF_CONFIG, CLUSTER_SPEC
+ * The cluster: its tasks, and which of them this process is. Read from TF_CONFIG, CLUSTER_SPEC
  * (Vertex AI), the ranks of torchrun, mpirun and their kin, Slurm, SageMaker, or nothing (local).
  *
  * Both `chief` and `master` name the master role. The evaluator may stand in `cluster` or not; it
@@ -38,7 +38,7 @@ typedef enum cluster_origin { CLUSTER_LOCAL, CLUSTER_TF_CONFIG, CLUSTER_VERTEX, 
 
 /* What ranks know before they meet. */
 typedef struct cluster_world {
-    const char *by;                     /* who numbered them: "torchrun", "Open MPI", ... */
+    const char *by;                     /* what numbered them: "torchrun", "Open MPI", ... */
     const char *meeting;                /* "host:port" at which rank 0 listens, "@name" if all are
                                          * on this host; NULL: not said */
     int32_t local_rank, local_size;     /* among those of this host; -1 and 0: not said */
@@ -47,8 +47,8 @@ typedef struct cluster_world {
 typedef struct cluster {
     cluster_origin origin;
     cluster_job jobs[ROLE_COUNT];
-    task task;                          /* what this process plays */
-    bool is_chief;                      /* it plays master: by role, or as worker 0 without one */
+    task task;                          /* what this process is */
+    bool is_chief;                      /* it is the master: by role, or as worker 0 without one */
     bool master_is_worker;              /* no chief in the cluster: worker 0 is chief */
     bool hosted_servers;                /* no ps: every worker hosts a server behind its own port */
     bool primary_called_master;         /* the cluster says "master", not "chief" */
@@ -58,7 +58,7 @@ typedef struct cluster {
     const char *job_json;               /* field `job` as JSON text, or NULL */
     const char *model_dir;              /* field `model_dir`, or NULL */
     cluster_world world;                /* of ranks */
-    const char *overruled;              /* who numbered this process too, and did not count; NULL */
+    const char *overruled;              /* what numbered this process too, and did not count; NULL */
 } cluster;
 
 /* Looks at the environment: TF_CONFIG, then CLUSTER_SPEC, then ranks, then Slurm, then SageMaker,
@@ -80,7 +80,7 @@ MUST_USE status cluster_from_ranks(const cluster_world *world, int32_t rank, int
                                    const char *const *addresses, cluster **ret, error *err);
 void cluster_destroy(cluster **c);
 
-task cluster_chief(const cluster *c);   /* who plays master */
+task cluster_chief(const cluster *c);   /* the master */
 const char *cluster_address(const cluster *c, task t);      /* NULL if not known */
 int32_t cluster_count(const cluster *c, role r);            /* tasks known of that role */
 

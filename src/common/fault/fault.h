@@ -2,7 +2,7 @@
  * The faults of one task of this process, at work. The transport asks at every message; where there
  * is no plan for the task there is no `fault`, and nothing is asked.
  *
- * A kill is SIGKILL to this process, a freeze SIGSTOP: all roles it plays die or stop together.
+ * A kill is SIGKILL to this process, a freeze SIGSTOP: all its roles die or stop together.
  * What fires says so first (FAULT ...), and at its end a task names the kills and freezes for which
  * the moment never came.
  *

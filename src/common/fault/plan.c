@@ -78,7 +78,7 @@ static status parse_task(fault_clause *c, char *text, error *err)
 /* --- messages --- */
 
 /* The master's process may train too: what its lanes say is said by it. */
-static bool plays(role who, role r)
+static bool has_role(role who, role r)
 {
     return who == r || (who == ROLE_MASTER && r == ROLE_WORKER);
 }
@@ -86,7 +86,7 @@ static bool plays(role who, role r)
 static bool may_pass(wire_type type, role who, bool sends)
 {
     for (int one = 0; one < ROLE_COUNT; one++)
-        for (int other = 0; plays(who, (role)one) && other < ROLE_COUNT; other++)
+        for (int other = 0; has_role(who, (role)one) && other < ROLE_COUNT; other++)
             if (wire_may_say(type, (role)(sends ? one : other), (role)(sends ? other : one)))
                 return true;
     return false;

@@ -17,7 +17,7 @@
  * a limit is set or lifted. false: this kernel cannot. */
 bool byte_limit_prepare(int listening);
 
-/* The same socket takes nobody in any more, until it is prepared again: who tries will try again. */
+/* The same socket takes nobody in any more, until it is prepared again: a peer that tries will try again. */
 void byte_limit_close(int listening);
 
 /* Of an accepted connection, once. false: there is none now, and any number arrives; the kernel is

@@ -16,7 +16,7 @@ typedef struct fd_pass_name {
     char text[FD_PASS_NAME];
 } fd_pass_name;
 
-/* Who came in. The descriptors are the caller's to close. */
+/* What came in. The descriptors are the caller's to close. */
 typedef struct fd_pass_arrival {
     int connection, brought;
     fd_pass_name token;
@@ -29,8 +29,8 @@ int fd_pass_listen(const fd_pass_name *name);
  * is another user's, or too many stand before it. */
 int fd_pass_send(const fd_pass_name *name, const fd_pass_name *token, int brought);
 
-/* The next who stands before it; false: nobody. Other users, and who brings something else, are
- * sent away. */
+/* The next that waits; false: none. Other users, and peers that bring something else, are sent
+ * away. */
 bool fd_pass_accept(int listener, fd_pass_arrival *ret);
 
 #endif

@@ -5,7 +5,7 @@
  * `net_peer` its message came from; a dial (DEALER) has one peer. Endpoints are "tcp://host:port",
  * "tcp://host:0" (the kernel picks a port), "ipc://@name" (processes of one host; a name that is gone
  * with its listener) or "inproc://name" (threads of one process). A dial's
- * host may be a name, which is looked up again at every attempt: who dials finds a task that comes
+ * host may be a name, which is looked up again at every attempt: a dial finds a task that comes
  * back elsewhere under its name. "tcp4://name:port" takes IPv4 addresses only.
  *
  * Payloads are spans (common/base/span.h) and travel without copying: sent from the caller's memory,
@@ -77,11 +77,11 @@ void net_destroy(net **n);          /* after all its sockets are closed */
 void net_set_send_timeout(net *n, int ms);  /* of sockets opened from now on */
 
 /* Of sockets opened from now on: lent payloads to and from tasks on this host that share as well go
- * through memory that both map, where there is room in it, and over the connection else. Who sends,
- * who receives and when memory comes back is as before. */
+ * through memory that both map, where there is room in it, and over the connection else. What is sent,
+ * what is received and when memory comes back is as before. */
 void net_share_memory(net *n);
 
-/* Of tcp listeners opened from now on, of a cluster of so many tasks: whoever connects is a stranger
+/* Of tcp listeners opened from now on, of a cluster of so many tasks: a peer that connects is a stranger
  * until net_admit says otherwise. What strangers send is held to a few kilobytes each and not
  * delivered beyond, only so many are here at a time (PROTOCOL.md, "Limits"), and each is hung up on
  * after ten seconds. No NET_DOWN is said of them. Listeners on ipc let in our own user only. */
@@ -90,7 +90,7 @@ void net_limit_strangers(net *n, int tasks);
 /* Of a message's connection: its peer has said who it is. Again is fine. */
 void net_admit(net_socket *listener, int connection);
 
-/* Who is told of memory in which payloads from a peer lie: on the socket's thread before the first
+/* The hooks that are told of memory in which payloads from a peer lie: on the socket's thread before the first
  * does, and before it is unmapped, when the last of them is closed or the connection ended, by the
  * thread that did so. Both may be NULL. */
 typedef struct net_memory {

@@ -98,7 +98,7 @@ void socket_set(void *socket, int option, int value)
         BUG("ZeroMQ option %d: %s", option, zmq_strerror(errno));
 }
 
-/* Who has not greeted by then is cut off; where nobody answers, the address is looked up again. */
+/* A peer that has not greeted by then is cut off; if none answers, the address is looked up again. */
 enum { HANDSHAKE_MS = 5000, CONNECT_MS = 5000 };
 
 status socket_open(net *n, int type, net_socket **ret, error *err)

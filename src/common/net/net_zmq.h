@@ -64,7 +64,7 @@ struct net_socket {
     atomic_uint looks;    /* of listeners: how often nothing was there to receive */
     strangers *strangers; /* NULL: they are not limited */
     shared *shared; /* NULL: nothing */
-    net_memory memory; /* who hears of it */
+    net_memory memory; /* told of mapped memory */
     bool may_sweep; /* shared_descriptor tells of something */
     char endpoint[256];
     fault *fault; /* of the task whose socket it is; NULL: nothing goes wrong on purpose */

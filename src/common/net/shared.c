@@ -205,7 +205,7 @@ static bool is_same(const fd_pass_name *a, const fd_pass_name *b)
     return !differs;
 }
 
-/* Who came in with that token. Others are kept until they KNOCK too, the newest of them. */
+/* What came in with that token. Others are kept until they KNOCK too, the newest of them. */
 static bool find_guest(shared *s, const fd_pass_name *token, fd_pass_arrival *ret)
 {
     for (size_t i = 0;; i++) {

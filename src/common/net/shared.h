@@ -11,7 +11,7 @@
  *
  * It is an abstract socket with a random name, so only who was told it finds it, and only on
  * this host and in this network namespace. The token stands for this one connection and is told
- * over nothing else: who is let in here is who was let in there, by CURVE where there is a key.
+ * over nothing else: a peer that is let in here was let in there, by CURVE where there is a key.
  * Both ends see to it besides that the other runs as the same user. Whatever does not come about,
  * for want of descriptors or memory or because the peer is elsewhere or older, leaves payloads
  * where they were.

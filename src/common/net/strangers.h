@@ -6,7 +6,7 @@
  * could fill the memory. Therefore the kernel takes only STRANGER_BYTES of each (byte_limit.h), only
  * so many are here at a time, and each has STRANGER_MS to be admitted. When one comes too many, the
  * oldest of the address that has most goes: a crowd from one address keeps out nobody else, and
- * silent ones nobody who speaks at once. Who is admitted costs nothing from then on.
+ * silent ones no peer that speaks at once. An admitted peer costs nothing from then on.
  *
  * A thread of its own reads the socket's monitor, for roles may be busy for seconds. It hands on
  * what the socket's owner has to know: the ends of connections that were admitted, and the first

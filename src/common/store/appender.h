@@ -1,7 +1,7 @@
 /*
  * A file that grows record by record. Whole records reach it or none: what cannot be written waits in
  * memory, in its order, and goes out with the next flush that works. So nobody who adds is failed by a full
- * disk; whoever owns the file asks how much waits.
+ * disk; the owner of the file asks how much waits.
  *
  * Threads: belongs to its owner's.
  */

@@ -60,7 +60,7 @@ static bool is_pin_live(const char *path, long pid)
     buf there = BUF_INIT;
     bool is_read = fs_read(path, PIN_TEXT_MAX, &there, NULL) == OK;
     bool is_ours = is_read && there.size && strcmp(there.data, here) == 0;
-    bool is_cut_off = is_read && !there.size; /* whoever made it died before he wrote into it */
+    bool is_cut_off = is_read && !there.size; /* its maker died before it wrote into it */
     buf_fini(&there);
     if (!is_read || is_ours || is_cut_off)
         return is_ours && does_process_run((pid_t)pid);

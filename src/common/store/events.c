@@ -136,7 +136,7 @@ void events_close(events **e)
 {
     if (!*e)
         return;
-    /* who wants to know whether the last records are out flushes before */
+    /* a caller that must know whether the last records are out flushes before */
     events_put(*e);
     appender_close(&(*e)->file);
     free(*e);

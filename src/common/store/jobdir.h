@@ -47,7 +47,7 @@ typedef struct jobdir jobdir;
  *
  * A job that is already done (jobdir_is_done) is ret_done = true: nothing is touched and *ret is as
  * jobdir_open gives it, unless a step is chosen. E_CONFIG lists the checkpoints there are if the step
- * chosen is none; E_DATA: it is damaged. The same step is gone back to once: whoever restarts a task
+ * chosen is none; E_DATA: it is damaged. The same step is gone back to once: what restarts a task
  * says it again. A job whose end the configuration moves (history.h) goes on, done or not; the
  * request's configuration must then live until jobdir_begin. Otherwise *ret holds the dir's lock until
  * jobdir_close, and a second master is refused (E_BUSY names the process), as soon as it has seen the
@@ -107,7 +107,7 @@ MUST_USE status jobdir_touch(jobdir *d, error *err);
 /* The folder that was opened still has its name: E_DISK once it was moved, removed, or its file system
  * is gone. Nobody makes it anew then. */
 MUST_USE status jobdir_check_there(const jobdir *d, error *err);
-/* Both looks; whoever holds no lock is told OK of the second. Cheap. */
+/* Both looks; a caller that holds no lock is told OK of the second. Cheap. */
 MUST_USE status jobdir_check_ours(const jobdir *d, error *err);
 bool jobdir_is_ours(const jobdir *d);
 

@@ -130,7 +130,7 @@ bool lockfile_is_ours(int fd, const char *path)
 
 void lockfile_touch(int fd)
 {
-    /* who cannot touch cannot write either, and hears of it there */
+    /* a holder that cannot touch cannot write either, and hears of it there */
     if (futimens(fd, NULL) != 0)
         return;
 }

@@ -1,6 +1,6 @@
 /*
  * A model's weights by tensor name, wherever they lie: in a .safetensors file, or in the parts of a
- * checkpoint. Who takes them checks shapes and types.
+ * checkpoint. The caller checks shapes and types.
  *
  * Threads: immutable once opened, so any thread may read.
  */

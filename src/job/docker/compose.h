@@ -33,10 +33,10 @@ typedef struct compose_options {
     const char *job_dir;            /* absolute; must be there when they start */
     const char *key_file;           /* NULL: none */
     int gpus;                       /* of the machine */
-    unsigned user, group;           /* who they are, so that what they write is the user's */
+    unsigned user, group;           /* whose tasks they are, so that what they write is the user's */
 } compose_options;
 
-/* Who is who: hosts are names of services, GPUs are dealt. The names live in `memory`; roster_close
+/* Names and places of the tasks: hosts are names of services, GPUs are dealt. The names live in `memory`; roster_close
  * it. */
 void compose_plan(const compose_options *o, arena *memory, roster *ret);
 

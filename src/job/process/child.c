@@ -84,7 +84,7 @@ status child_run(child *ret, const child_start *start, error *err)
         st = FAIL(err, E_IO, "start a process for %s: %s", ret->name, strerror(errno));
         goto out;
     }
-    setpgid(pid, pid); /* whoever of the two comes first */
+    setpgid(pid, pid); /* parent or child, whichever comes first */
     ret->pid = pid;
     child_write(ret);
 out:

@@ -130,7 +130,7 @@ static bool is_master(const child *c)
     return c->task.role == ROLE_MASTER;
 }
 
-/* Whoever still runs has a moment to hear of it and to leave. */
+/* Tasks that still run have a moment to hear of it and to leave. */
 static void note_done(supervision *s)
 {
     s->is_done = true;
@@ -209,7 +209,7 @@ static void note_end(supervision *s, child *c, child **worst)
     start_with_master(s);
 }
 
-/* A master that gives up for want of a peer tells all who hear. Who has not left with it hangs, and the
+/* A master that gives up for want of a peer tells all that hear. A task that has not left with it hangs, and the
  * next one would wait for it likewise: it may never have met it, and then cannot say that it hangs. */
 static void kill_hung(supervision *s)
 {
@@ -336,7 +336,7 @@ static status start_children(supervision *s, error *err)
     return OK;
 }
 
-/* *ret_wait: what tasks need is not there; whoever still runs knows how long it is worth waiting. */
+/* *ret_wait: what tasks need is not there; tasks that still run know how long it is worth waiting. */
 static status await_needs(supervision *s, int i, bool *ret_wait, error *err)
 {
     const char *needs = s->options->needs;
@@ -443,7 +443,7 @@ static bool is_over(const supervision *s)
     return s->n_running == 0 && !is_planned;
 }
 
-/* Whoever still runs when the launcher itself failed. */
+/* What still runs when the launcher itself failed. */
 static void end_all(supervision *s)
 {
     signal_all(s, SIGKILL);

@@ -20,12 +20,12 @@ typedef struct supervision {
     signals signals;
     struct pollfd *polls; /* [1 + POLLS * n]: signals, then each child's input and streams */
     child *first;         /* whose failure was seen first */
-    child *blamed;        /* who failed first as the master has it; NULL: it has not said */
+    child *blamed;        /* what failed first as the master has it; NULL: it has not said */
     bool is_done;         /* the master has ended with 0: so has the job */
     bool is_stop_asked;   /* the master was asked for the end of all */
     bool is_preempted;    /* some task left with the code for it */
     bool is_ending;       /* the others are being stopped */
-    bool is_cut_short;    /* whoever still ran was killed */
+    bool is_cut_short;    /* what still ran was killed */
     bool is_too_long;     /* the time limit is over */
     bool is_needy;        /* what tasks need is not there, which was said */
     int64_t limit_at_us;  /* when it is; INT64_MAX: never */

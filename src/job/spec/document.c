@@ -213,7 +213,7 @@ static void add(const reading *r, doc_node *parent, const char *key, doc_node *v
     parent->item[parent->n++] = value;
 }
 
-/* What an alias stands for is a tree of its own: whoever changes one place does not mean the
+/* What an alias stands for is a tree of its own: a caller that changes one place does not mean the
  * other. */
 static status copy(reading *r, const doc_node *from, const char *path, doc_node **ret)
 {

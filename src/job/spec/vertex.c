@@ -111,7 +111,7 @@ static status read_machine(const reading *r, const doc_node *pool, int i, doc_no
     return read_gpus(r, spec, config);
 }
 
-/* The master is one; who leaves out how many of the others there are is told. */
+/* The master is one; a warning says where a file leaves out how many of the others there are. */
 static status read_count(const reading *r, const doc_node *pool, int i)
 {
     doc_node *count = given(pool, "replicaCount");

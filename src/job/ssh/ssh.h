@@ -30,7 +30,7 @@ typedef struct ssh_options {
     int64_t limit_ms, grace_ms;         /* as process/supervise.h has them */
 } ssh_options;
 
-/* Who runs where; free the places [tasks], roster_close the tasks. E_CONFIG. */
+/* Which task runs where; free the places [tasks], roster_close the tasks. E_CONFIG. */
 MUST_USE status ssh_plan(const ssh_options *o, roster *ret, hosts_place **ret_places, error *err);
 
 /* Runs it to its end; the exit code, as supervise() has it. */

@@ -70,7 +70,7 @@ static void make_hello(guest *g)
 
 /* --- the answer --- */
 
-/* Whoever had the port may still be dying. */
+/* The process that had the port may still be dying. */
 static status reopen(meeting *m, const char *host, int port, error *err)
 {
     error why = ERROR_INIT;
@@ -189,7 +189,7 @@ static status hear(guest *g, error *err)
     }
     if (!is_down)
         return OK;
-    TRY(hear_messages(g, err)); /* who told us to leave may be gone by now */
+    TRY(hear_messages(g, err)); /* the rank that told us to leave may be gone by now */
     return g->is_over ? OK : dial(g, err);
 }
 

@@ -173,7 +173,7 @@ static void take(meeting *m, const net_message *message)
     wire_free(hello);
 }
 
-/* Who leaves before all are there may come again, from elsewhere. */
+/* A rank that leaves before all are there may come again, from elsewhere. */
 static void forget(meeting *m, int connection)
 {
     for (int32_t i = 1; i < m->size; i++) {

@@ -32,7 +32,7 @@ typedef struct rendezvous_options {     /* kept by reference until rendezvous_en
 typedef struct rendezvous {
     const cluster *cluster;             /* the same with all addresses; NULL: the job is done */
     const char *listen;                 /* "tcp://host:port" of this rank */
-    int listen_fd;                      /* it listens there; whoever takes it closes it */
+    int listen_fd;                      /* it listens there; its taker closes it */
 } rendezvous;
 
 /* Waits for all ranks, at most distributed.start_timeout (E_LOST). E_CONFIG where ranks do not fit

@@ -53,7 +53,7 @@ static void on_part(void *user, const kv_part *p)
     async_lane *r = user;
     if (r->failed != OK)
         return;
-    r->failed = board_put_part(r->o.board, p, &r->failure);
+    r->failed = weights_view_put(r->o.shared.weights, p, &r->failure);
     r->missing -= r->busy && p->version == r->now.batch && p->part < r->o.flat->n_live_parts;
 }
 
@@ -104,7 +104,7 @@ status async_lane_create(const async_lane_options *options, async_lane **ret, er
     r->pushing = -1;
     r->asked = xcalloc((size_t)options->flat->n_live_parts, sizeof *r->asked);
     kv_options servers = options->kv;
-    servers.memory = board_weights(options->board)->memory;
+    servers.memory = weights_view_store(options->shared.weights)->memory;
     servers.hooks = (kv_hooks){.welcome = on_welcome,
                                .part = on_part,
                                .gone = on_gone,
@@ -127,7 +127,7 @@ status async_lane_create(const async_lane_options *options, async_lane **ret, er
 static void stop_lane(async_lane *r)
 {
     lane_cancel(r->o.lane);
-    board_drop_notes(r->o.board);
+    lane_notes_drop(r->o.shared.notes);
     r->busy = false;
 }
 
@@ -151,7 +151,7 @@ status async_lane_begin(async_lane *r, uint64_t job_id, uint32_t era, uint32_t i
     TRY(kv_begin(r->kv, job_id, era, incarnation, f, NULL, err));
     stop_lane(r);
     lane_reducer_forget(r->reducer);
-    board_forget(r->o.board);
+    weights_view_forget(r->o.shared.weights);
     r->steps = *s;
     r->n_waiting = 0;
     r->pushing = -1;
@@ -184,7 +184,8 @@ static status ask(async_lane *r, int32_t part, lease l, error *err)
 /* The weights of `now`: asked for it, and come. */
 static bool is_here(const async_lane *r, int32_t part)
 {
-    return r->asked[part] == r->now.batch && board_version(r->o.board, part) == r->now.batch;
+    int64_t batch = r->now.batch;
+    return r->asked[part] == batch && weights_view_version(r->o.shared.weights, part) == batch;
 }
 
 /* The lowest that waits goes to the lane, which waits for weights part by part. */
@@ -277,7 +278,7 @@ status async_lane_serve(async_lane *r, error *err)
 {
     note n;
     TRY(kv_serve(r->kv, err));
-    while (r->busy && !r->missing && board_take_note(r->o.board, r->now.batch, &n)) {
+    while (r->busy && !r->missing && lane_notes_take(r->o.shared.notes, r->now.batch, &n)) {
         if (n.kind == NOTE_READY)
             TRY(take_ready(r, &n, err));
         else if (n.kind == NOTE_MEASURED)
@@ -285,7 +286,7 @@ status async_lane_serve(async_lane *r, error *err)
         else
             TRY(take_done(r, err));
     }
-    TRY(board_failure(r->o.board, err));
+    TRY(lane_notes_failure(r->o.shared.notes, err));
     return r->failed == OK ? OK : FAIL(err, r->failed, "%s", r->failure.text);
 }
 

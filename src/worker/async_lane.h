@@ -1,7 +1,7 @@
 /*
  * An async lane: one lane in the modes ssp and async, where every lane runs by itself.
  *
- * It has its own connections (a kv) and its own copy of the weights (a board). For every batch it
+ * It has its own connections (a kv) and its own copy of the weights. For every batch it
  * is leased it asks all parts' newest weights, as soon as the servers have what the start rule asks
  * for; the lane computes; every part is pushed as soon as it is ready; when all servers have
  * acknowledged all parts the batch is reported.
@@ -19,7 +19,6 @@
 
 #include "common/parts/steps.h"
 #include "kv/kv.h"
-#include "worker/board.h"
 #include "worker/lane.h"
 
 enum { ASYNC_LANE_LEASES = 16, ASYNC_LANE_REPORTS = 16 };
@@ -31,7 +30,7 @@ typedef status async_lane_done_fn(void *user, const note *n, error *err);
 typedef struct async_lane_options {
     const flat *flat;
     kv_options kv; /* of its hooks welcome, refused and user are called, others are the async_lane's */
-    board *board;  /* the lane's alone */
+    lane_shared shared; /* the lane's alone */
     lane *lane;
     async_lane_done_fn *done; /* hears of each batch that is computed and acknowledged everywhere */
     void *user;

@@ -22,7 +22,7 @@ status async_lanes_create(const async_lanes_options *options, async_lanes **ret,
     for (int32_t i = 0; st == OK && i < options->n_lanes; i++) {
         async_lane_options one = {.flat = options->flat,
                               .kv = options->kv,
-                              .board = options->boards[i],
+                              .shared = options->shared[i],
                               .lane = options->lanes[i],
                               .done = options->done,
                               .user = options->user};

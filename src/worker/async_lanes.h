@@ -12,7 +12,7 @@ typedef struct async_lanes async_lanes;
 typedef struct async_lanes_options {
     const flat *flat;
     kv_options kv;        /* every async_lane's; hooks as async_lane_options has them */
-    board *const *boards; /* [n_lanes] */
+    const lane_shared *shared; /* [n_lanes] */
     lane *const *lanes;   /* [n_lanes] */
     int32_t n_lanes;
     async_lane_done_fn *done;

@@ -1,5 +1,5 @@
 /*
- * What a worker is made of: lanes with their boards, connections, and what hands work to the lanes.
+ * What a worker is made of: lanes with what they share, connections, and what hands work to the lanes.
  */
 #include "worker/state.h"
 
@@ -24,16 +24,36 @@ static status build_store(const worker *w, weight_store **ret, error *err)
 }
 
 /* Lanes that follow the same versions share what they compute with; else each has its own. */
-static status build_boards(worker *w, error *err)
+static status build_shared(worker *w, error *err)
 {
-    w->n_boards = w->schedule.in_order ? 1 : w->o->n_lanes;
-    w->stores = xcalloc((size_t)w->o->n_lanes, sizeof(weight_store *));
-    w->boards = xcalloc((size_t)w->o->n_lanes, sizeof(board *));
-    for (int32_t i = 0; i < w->n_boards; i++) {
-        TRY(build_store(w, &w->stores[i], err));
-        w->boards[i] = board_create(w->variants.flat, w->waker, w->stores[i]);
+    const flat *f = w->variants.flat;
+    w->n_shared = w->schedule.in_order ? 1 : w->o->n_lanes;
+    w->shared = xcalloc((size_t)w->n_shared, sizeof *w->shared);
+    for (int32_t i = 0; i < w->n_shared; i++) {
+        lane_shared *s = &w->shared[i];
+        TRY(build_store(w, &s->store, err));
+        s->weights = weights_view_create(f, s->store);
+        s->notes = lane_notes_create(w->waker);
     }
     return OK;
+}
+
+/* Before lanes end: nothing is on its way to their devices any more. */
+static void leave_stores(const worker *w)
+{
+    for (int32_t i = 0; w->shared && i < w->n_shared; i++)
+        if (w->shared[i].store)
+            w->shared[i].store->ops->leave(w->shared[i].store);
+}
+
+static void unbuild_shared(worker *w)
+{
+    for (int32_t i = 0; w->shared && i < w->n_shared; i++) {
+        lane_notes_destroy(&w->shared[i].notes);
+        weights_view_destroy(&w->shared[i].weights);
+        weight_store_destroy(&w->shared[i].store);
+    }
+    free(w->shared);
 }
 
 /* Lanes on several devices add up among themselves what the worker pushes. */
@@ -74,7 +94,7 @@ static status build_lanes(worker *w, error *err)
                      .n_graphs = w->variants.n,
                      .sum_level = training_sum_level(c, lanes),
                      .loader = variants_loader(c, &w->variants),
-                     .board = w->boards[i % w->n_boards],
+                     .shared = w->shared[i % w->n_shared],
                      .scaling = loss_scale_settings(c),
                      .model = config_section(c, "model"),
                      .watches = !loss_scale_settings(c).dynamic &&
@@ -172,7 +192,7 @@ status worker_build(worker *w, error *err)
     TRY(check_memory(w, err));
     TRY(net_waker_create(&w->waker, err));
     w->reports = reports_create();
-    TRY(build_boards(w, err));
+    TRY(build_shared(w, err));
     build_peers(w);
     TRY(build_lanes(w, err));
     connect_peers(w);
@@ -184,7 +204,7 @@ status worker_build(worker *w, error *err)
         .first_server = w->o->first_server,
         .credit_bytes = credit(w),
         .hello = &w->hello,
-        .memory = board_weights(w->boards[0])->memory,
+        .memory = weights_view_store(w->shared[0].weights)->memory,
         .hooks = {.welcome = worker_on_welcome, .part = worker_on_part, .gone = worker_on_gone,
                   .refused = worker_on_refused, .user = w},
     };
@@ -199,20 +219,13 @@ void worker_unbuild(worker *w)
     async_lanes_destroy(&w->async_lanes);
     kv_destroy(&w->kv);
     sync_driver_destroy(&w->sync_driver);
-    for (int32_t i = 0; w->stores && i < w->o->n_lanes; i++)
-        if (w->stores[i])
-            w->stores[i]->ops->leave(w->stores[i]);
+    leave_stores(w);
     reports_destroy(&w->reports);
     for (int32_t i = 0; w->lanes && i < w->o->n_lanes; i++)
         lane_destroy(&w->lanes[i]);
     free(w->lanes);
     peers_destroy(&w->peers);
-    for (int32_t i = 0; w->boards && i < w->o->n_lanes; i++)
-        board_destroy(&w->boards[i]);
-    free(w->boards);
-    for (int32_t i = 0; w->stores && i < w->o->n_lanes; i++)
-        weight_store_destroy(&w->stores[i]);
-    free(w->stores);
+    unbuild_shared(w);
     net_close(&w->master, w->is_up ? LAST_WORD_MS : 0);
     free(w->master_endpoint);
     buf_fini(&w->hello);

@@ -1,5 +1,5 @@
 /*
- * Lanes that go each its own way, by the batches leased to it: a board and a kv each.
+ * Lanes that go each its own way, by the batches leased to it: weights and a kv each.
  */
 #include "worker/state.h"
 
@@ -19,7 +19,7 @@ static status build(worker *w, const kv_options *servers, error *err)
         &(async_lanes_options){
             .flat = w->variants.flat,
             .kv = *servers,
-            .boards = w->boards,
+            .shared = w->shared,
             .lanes = w->lanes,
             .n_lanes = w->o->n_lanes,
             .done = report,

@@ -1,5 +1,5 @@
 /*
- * Lanes that follow versions together: one board, one kv, and the sync driver between them.
+ * Lanes that follow versions together: one view of the weights, one kv, and the sync driver between them.
  */
 #include "worker/state.h"
 
@@ -42,7 +42,7 @@ static status build(worker *w, const kv_options *servers, error *err)
     w->sync_driver = sync_driver_create(&(sync_driver_options){
         .flat = w->variants.flat,
         .kv = w->kv,
-        .board = w->boards[0],
+        .shared = w->shared[0],
         .lanes = w->lanes,
         .n_lanes = w->o->n_lanes,
         .peers = w->peers,

@@ -32,7 +32,7 @@ typedef struct driver {
      * May be NULL. */
     MUST_USE status (*say_delivered)(struct worker *w, bool again, error *err);
 
-    net_socket *const *(*sockets)(const struct worker *w);          /* [n_servers * w->n_boards] to poll */
+    net_socket *const *(*sockets)(const struct worker *w);          /* [n_servers * w->n_shared] to poll */
     kv *(*kv)(const struct worker *w);      /* of the servers: names, who is up; any of several */
 
     int64_t (*held)(const struct worker *w);        /* the version held completely; -1: none, or nobody asks */

@@ -22,7 +22,7 @@ struct lane {
     loader *loader;
     inputs *inputs;                 /* [n_graphs] */
     lane_reducer *reducer;
-    span *grads;                    /* [n_live_parts] of the gradient slab, borrowed by reducer and transport */
+    span *grads;                    /* [n_live_parts] of the gradient slab; reducer and transport borrow them */
     char fingerprint[256];
 
     pthread_mutex_t lock;
@@ -88,7 +88,7 @@ static status need(void *user, int32_t part, int64_t *ret_edition, error *err)
 {
     lane *l = user;
     int64_t begin = clock_us();
-    status st = board_wait_part(l->o.board, part, l->now.step, &l->cancel, ret_edition, err);
+    status st = weights_view_wait(l->o.shared.weights, part, l->now.step, &l->cancel, ret_edition, err);
     l->waited_us += clock_us() - begin;
     return st;
 }
@@ -158,7 +158,7 @@ static void measure(const lane *l, const inputs *in)
     }
     note n = note_of(l, NOTE_MEASURED, 0);
     n.measured = r;
-    board_post(l->o.board, &n);
+    lane_notes_post(l->o.shared.notes, &n);
 }
 
 /* Adds what this lane has of `node` to what others have. */
@@ -187,7 +187,7 @@ static status ready(void *user, int32_t part, const float *grad, error *err)
     note n = note_of(l, NOTE_READY, part);
     if (grad)
         TRY(give(l, l->place.sum, grad, &n, err));
-    board_post(l->o.board, &n);
+    lane_notes_post(l->o.shared.notes, &n);
     return OK;
 }
 
@@ -196,7 +196,7 @@ static status sum(void *user, int32_t part, tree_node node, const float *grad, e
     lane *l = user;
     note n = note_of(l, NOTE_SUM, part);
     TRY(give(l, node, grad, &n, err));
-    board_post(l->o.board, &n);
+    lane_notes_post(l->o.shared.notes, &n);
     return OK;
 }
 
@@ -290,7 +290,7 @@ static status fill_scaled(lane *l, error *err)
     if (!l->o.scaling.dynamic)
         return OK;
     int64_t begin = clock_us();
-    status st = board_wait_scale(l->o.board, l->now.step, &l->cancel, &l->scale, err);
+    status st = weights_view_wait_scale(l->o.shared.weights, l->now.step, &l->cancel, &l->scale, err);
     l->waited_us += clock_us() - begin;
     return st == OK ? fill_now(l, err) : st;
 }
@@ -301,8 +301,8 @@ static status compute(lane *l, error *err)
     l->waited_us = 0;
     TRY(fill_scaled(l, err));
     TRY(run(l, err));
-    board_post(l->o.board, &(note){.kind = NOTE_DONE, .step = l->now.step, .slot = l->now.slot,
-                                   .lane = l->o.index});
+    note done = note_of(l, NOTE_DONE, 0);
+    lane_notes_post(l->o.shared.notes, &done);
     return OK;
 }
 
@@ -344,7 +344,7 @@ static void *lane_run(void *arg)
             st = OK;
         }
         if (st != OK)
-            board_fail(l->o.board, st, &failure);
+            lane_notes_fail(l->o.shared.notes, st, &failure);
     }
     pthread_mutex_lock(&l->lock);
     l->busy = false;
@@ -391,7 +391,7 @@ void lane_destroy(lane **l)
         return;
     if ((*l)->started) {
         atomic_store(&(*l)->cancel, true);
-        board_wake((*l)->o.board);
+        weights_view_wake((*l)->o.shared.weights);
         peers_wake((*l)->o.peers);
         pthread_mutex_lock(&(*l)->lock);
         (*l)->stop = true;
@@ -445,7 +445,7 @@ void lane_read_ahead(lane *l, const step_slot *batch)
 void lane_cancel(lane *l)
 {
     atomic_store(&l->cancel, true);
-    board_wake(l->o.board);
+    weights_view_wake(l->o.shared.weights);
     peers_wake(l->o.peers);
     pthread_mutex_lock(&l->lock);
     l->n = 0;

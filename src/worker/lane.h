@@ -3,7 +3,7 @@
  *
  * The lane's thread builds its own engine and loader, then computes the slots it is given: fills
  * the inputs, runs forward and backward, hands each part's gradient to the reducer as soon as it is
- * ready, and posts notes to the board. It waits for weights part by part.
+ * ready, and posts notes. It waits for weights part by part.
  *
  * Threads: lane_create, lane_give, lane_cancel and lane_destroy belong to the worker's thread.
  */
@@ -14,10 +14,18 @@
 #include "data/data.h"
 #include "exec/exec.h"
 #include "exec/resident.h"
-#include "worker/board.h"
+#include "worker/lane_notes.h"
 #include "worker/lane_reducer.h"
+#include "worker/weights_view.h"
 
 typedef struct lane lane;
+
+/* What a lane has in common with the worker's thread, and with others that follow the same versions. */
+typedef struct lane_shared {
+    weight_store *store;            /* where weights live; unless the lane moves them */
+    weights_view *weights;
+    lane_notes *notes;
+} lane_shared;
 
 typedef struct lane_options {
     int32_t index;
@@ -30,7 +38,7 @@ typedef struct lane_options {
     size_t n_graphs;
     uint8_t sum_level;              /* training_sum_level, of all lanes that are known */
     loader_options loader;
-    board *board;
+    lane_shared shared;
     loss_scale_rule scaling;
     const config *model;            /* the section, for messages; or NULL */
     bool watches;                   /* a NaN in a gradient ends the job: nobody takes it out */

@@ -43,13 +43,13 @@ status lane_exec_build(const lane_options *o, exec **ret, error *err)
         TRY(create_resident(o, ret, err));
     if (*ret)
         return OK;
-    return create(o, board_weights(o->board), 0, ret, err);
+    return create(o, weights_view_store(o->shared.weights), 0, ret, err);
 }
 
 status lane_exec_begin(const lane_options *o, exec *e, error *err)
 {
     weight_store *weights = exec_weights(e);
     exec_join(e, o->peers, o->index);
-    board_move(o->board, weights);
+    weights_view_move(o->shared.weights, weights);
     return weights->ops->join(weights, e, err);
 }

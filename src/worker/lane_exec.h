@@ -1,7 +1,7 @@
 /*
- * The exec of a lane, and where its weights lie: on the board, on the host; where its device
- * computes apart, there, resident with what the server keeps (exec/resident.h) if that is wanted
- * and there is room, or else uploaded.
+ * The exec of a lane, and where its weights live: on the host; where its device computes apart, there,
+ * resident with what the server keeps (exec/resident.h) if that is wanted and there is room, or else
+ * uploaded.
  *
  * Threads: the lane's, before it computes.
  */

@@ -32,9 +32,8 @@ typedef struct worker {
     peers *peers;                   /* of the lanes' engines; NULL: none */
     schedule schedule;
     const driver *driver;           /* by it */
-    weight_store **stores;          /* [n_boards], in an array of n_lanes */
-    board **boards;                 /* likewise */
-    int32_t n_boards;               /* 1: of all lanes; else one a lane */
+    lane_shared *shared;            /* [n_shared] */
+    int32_t n_shared;               /* 1: of all lanes; else one a lane */
     lane **lanes;
     kv *kv;                         /* of driver_sync, like the next */
     sync_driver *sync_driver;

@@ -41,7 +41,7 @@ static void cancel_lanes(sync_driver *f)
         lane_cancel(f->o.lanes[i]);
     if (f->o.peers)
         peers_reset(f->o.peers);
-    board_drop_notes(f->o.board);
+    lane_notes_drop(f->o.shared.notes);
 }
 
 sync_driver *sync_driver_create(const sync_driver_options *options)
@@ -107,7 +107,7 @@ static status begin_at(sync_driver *f, int64_t step, error *err)
     f->n_given = f->owed = 0;
     memset(f->is_given, 0, (size_t)f->steps.per_step * sizeof *f->is_given);
     memset(f->readers, 0, (size_t)f->o.flat->n_live_parts * sizeof *f->readers);
-    board_forget(f->o.board);
+    weights_view_forget(f->o.shared.weights);
     f->missing = f->o.flat->n_parts;
     for (int32_t p = 0; p < f->o.flat->n_parts; p++)
         TRY(kv_pull(f->o.kv, p, step, err));
@@ -254,10 +254,10 @@ static status give_late(sync_driver *f, error *err)
     for (int32_t p = 0; was_read && p < f->o.flat->n_live_parts; p++) {
         if (f->readers[p])
             continue;
-        if (board_version(f->o.board, p) == f->held + 1)
+        if (weights_view_version(f->o.shared.weights, p) == f->held + 1)
             f->missing++;
-        if (board_version(f->o.board, p) != f->held)
-            board_drop_part(f->o.board, p);
+        if (weights_view_version(f->o.shared.weights, p) != f->held)
+            weights_view_drop(f->o.shared.weights, p);
         TRY(kv_pull(f->o.kv, p, f->held, err));
     }
     give_slots(f);
@@ -330,9 +330,9 @@ static status version_complete(sync_driver *f, error *err)
 status sync_driver_part(sync_driver *f, const kv_part *p, error *err)
 {
     bool is_wanted = p->version == f->held || p->version == f->held + 1;
-    if (!is_wanted || board_version(f->o.board, p->part) == p->version)
+    if (!is_wanted || weights_view_version(f->o.shared.weights, p->part) == p->version)
         return OK;                  /* lanes may be reading what is here */
-    TRY(board_put_part(f->o.board, p, err));
+    TRY(weights_view_put(f->o.shared.weights, p, err));
     if (p->version == f->held + 1 && --f->missing == 0)
         return version_complete(f, err);
     return OK;
@@ -383,8 +383,8 @@ status sync_driver_serve(sync_driver *f, sync_driver_measured_fn *measured, void
 {
     note n;
     /* the end of a step may be noted after its last part made the next version complete */
-    while (board_take_note(f->o.board, f->held - 1, &n) ||
-           board_take_note(f->o.board, f->held, &n)) {
+    while (lane_notes_take(f->o.shared.notes, f->held - 1, &n) ||
+           lane_notes_take(f->o.shared.notes, f->held, &n)) {
         if (n.kind == NOTE_READY) {
             TRY(take_ready(f, &n, err));
             continue;
@@ -401,7 +401,7 @@ status sync_driver_serve(sync_driver *f, sync_driver_measured_fn *measured, void
             f->done = f->given;
         TRY(turn(f, err));
     }
-    return board_failure(f->o.board, err);
+    return lane_notes_failure(f->o.shared.notes, err);
 }
 
 int64_t sync_driver_step(const sync_driver *f)
@@ -418,7 +418,7 @@ int32_t sync_driver_missing(const sync_driver *f, int32_t *ret_first_part)
 {
     *ret_first_part = -1;
     for (int32_t p = 0; p < f->o.flat->n_parts && *ret_first_part < 0; p++)
-        if (!f->o.flat->parts[p].frozen && board_version(f->o.board, p) != f->held + 1)
+        if (!f->o.flat->parts[p].frozen && weights_view_version(f->o.shared.weights, p) != f->held + 1)
             *ret_first_part = p;
     return f->missing;
 }

@@ -22,7 +22,6 @@
 
 #include "common/parts/steps.h"
 #include "kv/kv.h"
-#include "worker/board.h"
 #include "worker/lane_reducer.h"
 #include "worker/lane.h"
 
@@ -31,7 +30,7 @@ typedef struct sync_driver sync_driver;
 typedef struct sync_driver_options {
     const flat *flat;
     kv *kv;
-    board *board;
+    lane_shared shared;
     lane **lanes;
     int32_t n_lanes;
     peers *peers;               /* of the lanes' engines; NULL: each gives what it has made */

@@ -368,9 +368,8 @@ static status tick(worker *w, error *err)
 /* Memory borrowed from servers goes back before this thread sleeps. */
 static status settle_stores(const worker *w, error *err)
 {
-    for (int32_t i = 0; i < w->o->n_lanes; i++)
-        if (w->stores[i])
-            TRY(w->stores[i]->ops->settle(w->stores[i], err));
+    for (int32_t i = 0; i < w->n_shared; i++)
+        TRY(w->shared[i].store->ops->settle(w->shared[i].store, err));
     return OK;
 }
 
@@ -391,7 +390,7 @@ static status turn(worker *w, net_socket **sockets, size_t n, error *err)
 
 static status loop(worker *w, error *err)
 {
-    size_t n = (size_t)w->o->n_servers * (size_t)w->n_boards;
+    size_t n = (size_t)w->o->n_servers * (size_t)w->n_shared;
     net_socket **sockets = xcalloc(n + 1, sizeof *sockets);
     w->master_heard_us = w->progress_us = clock_us();
     status st = OK;

@@ -57,8 +57,7 @@ struct hand {
     keep *keep;
     kv kv;
     net_waker *waker;
-    weight_store *weights;
-    board *board;
+    lane_shared shared;
     lane lanes[HAND_LANES], *pointers[HAND_LANES];
     sync_driver *sync_driver;
     hand_report *reports;
@@ -196,7 +195,7 @@ static void check_reads(const lane *l, int32_t part)
 {
     const part_range *range = &keep_flat()->parts[part];
     int64_t version = part < KEEP_LIVE ? l->now.step : 0;
-    if (!keep_is_weights(part, version, l->hand->weights->values + range->begin))
+    if (!keep_is_weights(part, version, l->hand->shared.store->values + range->begin))
         fail_msg("slot %u of step %lld reads other weights of part %d", l->now.slot,
                  (long long)l->now.step, part);
 }
@@ -217,11 +216,11 @@ static void ready(lane *l, int32_t part)
     }
     note n = {.kind = NOTE_MEASURED, .step = l->now.step, .slot = l->now.slot};
     if (part == flat_reporting_part(keep_flat()))
-        board_post(l->hand->board, &n);
+        lane_notes_post(l->hand->shared.notes, &n);
     n = (note){.kind = NOTE_READY, .step = l->now.step, .slot = l->now.slot, .part = part};
     must(lane_reducer_add(l->reducer, part, l->now.step, (tree_node){0, l->now.slot}, l->grad[part], borrowed,
                           &n.node, &n.sum, NULL));
-    board_post(l->hand->board, &n);
+    lane_notes_post(l->hand->shared.notes, &n);
 }
 
 bool hand_move_lane(hand *h, int32_t i)
@@ -238,7 +237,7 @@ bool hand_move_lane(hand *h, int32_t i)
     }
     int32_t forward = l->done, backward = KEEP_PARTS + KEEP_LIVE - 1 - l->done;
     if (forward < KEEP_PARTS) {
-        int64_t have = board_version(h->board, forward);
+        int64_t have = weights_view_version(h->shared.weights, forward);
         if (forward < KEEP_LIVE ? have != l->now.step : have < 0)
             return false;
     }
@@ -250,7 +249,7 @@ bool hand_move_lane(hand *h, int32_t i)
         ready(l, backward);
     if (backward < 0) {
         note n = {.kind = NOTE_DONE, .step = l->now.step, .slot = l->now.slot, .lane = i};
-        board_post(h->board, &n);
+        lane_notes_post(h->shared.notes, &n);
         l->busy = false;
     }
     return true;
@@ -265,15 +264,16 @@ hand *hand_start(keep *k)
     for (int32_t p = 0; p < KEEP_PARTS; p++)
         h->kv.wanted[p] = h->kv.waits[p] = -1;
     must(net_waker_create(&h->waker, NULL));
-    must(weights_host_create(keep_flat(), &h->weights, NULL));
-    h->board = board_create(keep_flat(), h->waker, h->weights);
+    must(weights_host_create(keep_flat(), &h->shared.store, NULL));
+    h->shared.weights = weights_view_create(keep_flat(), h->shared.store);
+    h->shared.notes = lane_notes_create(h->waker);
     for (int32_t i = 0; i < HAND_LANES; i++) {
         h->lanes[i].hand = h;
         h->pointers[i] = &h->lanes[i];
     }
     h->sync_driver = sync_driver_create(&(sync_driver_options){.flat = keep_flat(),
                                                       .kv = &h->kv,
-                                                      .board = h->board,
+                                                      .shared = h->shared,
                                                       .lanes = h->pointers,
                                                       .n_lanes = HAND_LANES});
     return h;
@@ -293,8 +293,9 @@ void hand_kill(hand **h, hand *const *all, size_t n_all, size_t delivered)
         free((*h)->kv.out[p].at);
         free((*h)->kv.in[p].at);
     }
-    board_destroy(&(*h)->board);
-    weight_store_destroy(&(*h)->weights);
+    lane_notes_destroy(&(*h)->shared.notes);
+    weights_view_destroy(&(*h)->shared.weights);
+    weight_store_destroy(&(*h)->shared.store);
     net_waker_destroy(&(*h)->waker);
     free((*h)->kv.pushes);
     free((*h)->reports);

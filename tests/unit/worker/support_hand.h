@@ -1,5 +1,5 @@
 /*
- * A hand: one worker on no thread at all. A real sync_driver, board and reducer over a kv and lanes
+ * A hand: one worker on no thread at all. A real sync_driver, weights_view and reducer over a kv and lanes
  * that do one small thing at a time, when they are told, so that a test chooses every order of
  * events. It talks to a keep; each part's messages are in order, those of different parts are not.
  *

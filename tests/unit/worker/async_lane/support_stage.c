@@ -61,8 +61,7 @@ struct actor {
     stage *stage;
     kv *kv;
     net_waker *waker;
-    weight_store *weights;
-    board *board;
+    lane_shared shared;
     lane lane;
     async_lane *async_lane;
     int64_t *floors; /* [total] as leased */
@@ -275,7 +274,7 @@ void lane_cancel(lane *l)
 /* Weights are whole, and at least as new as the lease asks for. */
 static void check_reads(const lane *l, int32_t part)
 {
-    const float *at = l->actor->weights->values + stage_flat()->parts[part].begin;
+    const float *at = l->actor->shared.store->values + stage_flat()->parts[part].begin;
     for (int i = 1; i < STAGE_PART_N; i++)
         assert_true(at[i] == at[0]);
     if ((int64_t)at[0] < (part < STAGE_LIVE ? l->actor->floors[l->now.step] : 7))
@@ -295,7 +294,7 @@ static void ready(lane *l, int32_t part)
     note n = {.kind = NOTE_READY, .step = l->now.step, .part = part};
     must(lane_reducer_add(l->reducer, part, l->now.step, (tree_node){0}, l->grad[part], &l->spans[part],
                           &n.node, &n.sum, NULL));
-    board_post(l->actor->board, &n);
+    lane_notes_post(l->actor->shared.notes, &n);
 }
 
 bool actor_move_lane(actor *a)
@@ -311,7 +310,7 @@ bool actor_move_lane(actor *a)
     }
     int32_t forward = l->done, backward = STAGE_PARTS + STAGE_LIVE - 1 - l->done;
     if (forward < STAGE_PARTS) {
-        int64_t have = board_version(a->board, forward);
+        int64_t have = weights_view_version(a->shared.weights, forward);
         if (forward < STAGE_LIVE ? have != l->now.step : have < 0)
             return false;
     }
@@ -320,13 +319,13 @@ bool actor_move_lane(actor *a)
     for (int32_t p = 0; p <= read && p < STAGE_PARTS; p++)
         check_reads(l, p);
     if (forward >= STAGE_PARTS && backward == STAGE_LIVE - 1)
-        board_post(a->board, &(note){.kind = NOTE_MEASURED,
+        lane_notes_post(a->shared.notes, &(note){.kind = NOTE_MEASURED,
                                      .step = l->now.step,
                                      .measured = {.step = l->now.step}});
     if (forward >= STAGE_PARTS && backward >= 0)
         ready(l, backward);
     if (backward < 0) {
-        board_post(a->board, &(note){.kind = NOTE_DONE, .step = l->now.step});
+        lane_notes_post(a->shared.notes, &(note){.kind = NOTE_DONE, .step = l->now.step});
         l->busy = false;
     }
     return true;
@@ -352,11 +351,12 @@ actor *actor_start(stage *s)
     a->lane.actor = a;
     a->floors = xcalloc((size_t)s->total, sizeof *a->floors);
     must(net_waker_create(&a->waker, NULL));
-    must(weights_host_create(stage_flat(), &a->weights, NULL));
-    a->board = board_create(stage_flat(), a->waker, a->weights);
+    must(weights_host_create(stage_flat(), &a->shared.store, NULL));
+    a->shared.weights = weights_view_create(stage_flat(), a->shared.store);
+    a->shared.notes = lane_notes_create(a->waker);
     must(async_lane_create(
         &(async_lane_options){
-            .flat = stage_flat(), .board = a->board, .lane = &a->lane, .done = on_done, .user = a},
+            .flat = stage_flat(), .shared = a->shared, .lane = &a->lane, .done = on_done, .user = a},
         &a->async_lane, NULL));
     a->kv = async_lane_kv(a->async_lane);
     actor_begin(a);
@@ -370,8 +370,9 @@ void actor_kill(actor **a, size_t delivered)
             actor_say(*a, p);
     async_lane_destroy(&(*a)->async_lane);
     assert_int_equal((*a)->lane.n_borrowed, 0);
-    board_destroy(&(*a)->board);
-    weight_store_destroy(&(*a)->weights);
+    lane_notes_destroy(&(*a)->shared.notes);
+    weights_view_destroy(&(*a)->shared.weights);
+    weight_store_destroy(&(*a)->shared.store);
     net_waker_destroy(&(*a)->waker);
     free((*a)->floors);
     free((*a)->reports);

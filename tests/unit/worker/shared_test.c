@@ -1,5 +1,5 @@
 /*
- * The board: weights are there when their version is said to be, waits end, notes keep their order.
+ * What lanes share: weights are there when their version is said to be, waits end, notes keep their order.
  *
  * CTest labels: tsan
  */
@@ -13,7 +13,7 @@
 #include "common/base/alloc.h"
 #include "common/base/thread.h"
 #include "unit/worker/support_flat.h"
-#include "worker/board.h"
+#include "worker/lane.h"
 
 #include <stdlib.h>
 
@@ -22,8 +22,7 @@ enum { LANES = 3, STEPS = 60, NOTES = 500, FROZEN_PART = 3 };
 typedef struct bench {
     flat *flat;
     net_waker *waker;
-    weight_store *weights;
-    board *board;
+    lane_shared shared;
 } bench;
 
 static bench bench_make(void)
@@ -31,16 +30,19 @@ static bench bench_make(void)
     bench b = {.flat = support_flat()};
     assert_int_equal(b.flat->n_live_parts, FROZEN_PART);
     assert_int_equal(net_waker_create(&b.waker, NULL), OK);
-    assert_int_equal(weights_host_create(b.flat, &b.weights, NULL), OK);
-    b.board = board_create(b.flat, b.waker, b.weights);
+    assert_int_equal(weights_host_create(b.flat, &b.shared.store, NULL), OK);
+    b.shared.weights = weights_view_create(b.flat, b.shared.store);
+    b.shared.notes = lane_notes_create(b.waker);
     return b;
 }
 
 static void bench_fini(bench *b)
 {
-    board_destroy(&b->board);
-    board_destroy(&b->board);
-    weight_store_destroy(&b->weights);
+    lane_notes_destroy(&b->shared.notes);
+    lane_notes_destroy(&b->shared.notes);
+    weights_view_destroy(&b->shared.weights);
+    weights_view_destroy(&b->shared.weights);
+    weight_store_destroy(&b->shared.store);
     net_waker_destroy(&b->waker);
     flat_destroy(&b->flat);
 }
@@ -59,7 +61,7 @@ static void put(const bench *b, int32_t part, int64_t version)
         data[i] = (float)version;
     span weights = span_for_call(data, (size_t)n * sizeof *data);
     kv_part p = {part, version, scale_of(version), &weights};
-    assert_int_equal(board_put_part(b->board, &p, NULL), OK);
+    assert_int_equal(weights_view_put(b->shared.weights, &p, NULL), OK);
     free(data);
 }
 
@@ -68,20 +70,20 @@ static void versions_are_kept_by_part(void **state)
     (void)state;
     bench b = bench_make();
     atomic_bool cancel = false;
-    assert_int_equal(board_version(b.board, 1), -1);
+    assert_int_equal(weights_view_version(b.shared.weights, 1), -1);
     put(&b, 1, 5);
     put(&b, FROZEN_PART, 2);
-    assert_int_equal(board_version(b.board, 1), 5);
-    assert_int_equal(board_version(b.board, 2), -1);
-    assert_true(board_weights(b.board)->values[b.flat->parts[1].begin] == 5.0f);
+    assert_int_equal(weights_view_version(b.shared.weights, 1), 5);
+    assert_int_equal(weights_view_version(b.shared.weights, 2), -1);
+    assert_true(weights_view_store(b.shared.weights)->values[b.flat->parts[1].begin] == 5.0f);
     int64_t edition;
-    assert_int_equal(board_wait_part(b.board, 1, 5, &cancel, &edition, NULL), OK);
+    assert_int_equal(weights_view_wait(b.shared.weights, 1, 5, &cancel, &edition, NULL), OK);
     /* frozen parts serve every version */
-    assert_int_equal(board_wait_part(b.board, FROZEN_PART, 99, &cancel, &edition, NULL), OK);
-    board_drop_part(b.board, 1);
-    assert_int_equal(board_version(b.board, 1), -1);
-    board_forget(b.board);
-    assert_int_equal(board_version(b.board, FROZEN_PART), -1);
+    assert_int_equal(weights_view_wait(b.shared.weights, FROZEN_PART, 99, &cancel, &edition, NULL), OK);
+    weights_view_drop(b.shared.weights, 1);
+    assert_int_equal(weights_view_version(b.shared.weights, 1), -1);
+    weights_view_forget(b.shared.weights);
+    assert_int_equal(weights_view_version(b.shared.weights, FROZEN_PART), -1);
     bench_fini(&b);
 }
 
@@ -94,13 +96,13 @@ static void every_put_is_another_edition(void **state)
     atomic_bool cancel = false;
     int64_t first, same, other;
     put(&b, 1, 5);
-    assert_int_equal(board_wait_part(b.board, 1, 5, &cancel, &first, NULL), OK);
+    assert_int_equal(weights_view_wait(b.shared.weights, 1, 5, &cancel, &first, NULL), OK);
     put(&b, 2, 5);
-    assert_int_equal(board_wait_part(b.board, 1, 5, &cancel, &same, NULL), OK);
+    assert_int_equal(weights_view_wait(b.shared.weights, 1, 5, &cancel, &same, NULL), OK);
     assert_int_equal(same, first);
-    board_forget(b.board);
+    weights_view_forget(b.shared.weights);
     put(&b, 1, 5);
-    assert_int_equal(board_wait_part(b.board, 1, 5, &cancel, &other, NULL), OK);
+    assert_int_equal(weights_view_wait(b.shared.weights, 1, 5, &cancel, &other, NULL), OK);
     assert_int_not_equal(other, first);
     bench_fini(&b);
 }
@@ -113,17 +115,17 @@ static void a_version_has_its_scale(void **state)
     atomic_bool cancel = false, cancelled = true;
     loss_scale s;
     put(&b, FROZEN_PART, 5);
-    assert_int_equal(board_wait_scale(b.board, 5, &cancelled, &s, NULL), E_LOST);
+    assert_int_equal(weights_view_wait_scale(b.shared.weights, 5, &cancelled, &s, NULL), E_LOST);
     put(&b, 2, 5);
-    assert_int_equal(board_wait_scale(b.board, 5, &cancel, &s, NULL), OK);
+    assert_int_equal(weights_view_wait_scale(b.shared.weights, 5, &cancel, &s, NULL), OK);
     assert_true(loss_scale_equal(s, scale_of(5)));
     put(&b, 1, 6);
-    assert_int_equal(board_wait_scale(b.board, 5, &cancel, &s, NULL), OK);
+    assert_int_equal(weights_view_wait_scale(b.shared.weights, 5, &cancel, &s, NULL), OK);
     assert_true(loss_scale_equal(s, scale_of(5)));
-    assert_int_equal(board_wait_scale(b.board, 6, &cancel, &s, NULL), OK);
+    assert_int_equal(weights_view_wait_scale(b.shared.weights, 6, &cancel, &s, NULL), OK);
     assert_true(loss_scale_equal(s, scale_of(6)));
-    board_forget(b.board);
-    assert_int_equal(board_wait_scale(b.board, 6, &cancelled, &s, NULL), E_LOST);
+    weights_view_forget(b.shared.weights);
+    assert_int_equal(weights_view_wait_scale(b.shared.weights, 6, &cancelled, &s, NULL), E_LOST);
     bench_fini(&b);
 }
 
@@ -134,7 +136,7 @@ static void a_cancelled_wait_ends(void **state)
     error err = ERROR_INIT;
     atomic_bool cancel = true;
     int64_t edition;
-    assert_int_equal(board_wait_part(b.board, 0, 0, &cancel, &edition, &err), E_LOST);
+    assert_int_equal(weights_view_wait(b.shared.weights, 0, 0, &cancel, &edition, &err), E_LOST);
     assert_string_equal(err.text, "cancelled");
     bench_fini(&b);
 }
@@ -158,13 +160,13 @@ static void *follow(void *arg)
     int64_t edition;
     for (int64_t t = 0;; t++)
         for (int32_t p = 0; p < b->flat->n_live_parts; p++) {
-            r->end = board_wait_part(b->board, p, t, r->cancel, &edition, NULL);
+            r->end = weights_view_wait(b->shared.weights, p, t, r->cancel, &edition, NULL);
             if (r->end != OK)
                 return NULL;
-            const float *w = board_weights(b->board)->values;
+            const float *w = weights_view_store(b->shared.weights)->values;
             r->wrong += w[b->flat->parts[p].begin] != (float)t;
             r->wrong += w[b->flat->parts[p].end - 1] != (float)t;
-            board_post(b->board,
+            lane_notes_post(b->shared.notes,
                        &(note){.kind = NOTE_READY, .step = t, .lane = r->lane, .part = p});
         }
 }
@@ -174,7 +176,7 @@ static void wait_for_notes(const bench *b, int64_t step, int n)
     note got;
     for (int seen = 0; seen < n;) {
         assert_int_equal(net_poll(NULL, 0, b->waker, 10000, NULL), OK);
-        while (board_take_note(b->board, step, &got)) {
+        while (lane_notes_take(b->shared.notes, step, &got)) {
             assert_int_equal(got.step, step);
             seen++;
         }
@@ -197,7 +199,7 @@ static void parts_are_overwritten_when_all_have_read_them(void **state)
         wait_for_notes(&b, t, LANES * b.flat->n_live_parts);
     }
     atomic_store(&cancel, true);
-    board_wake(b.board);
+    weights_view_wake(b.shared.weights);
     for (int32_t i = 0; i < LANES; i++) {
         pthread_join(readers[i].thread, NULL);
         assert_int_equal(readers[i].wrong, 0);
@@ -213,20 +215,20 @@ static void notes_keep_their_order_by_step(void **state)
     (void)state;
     bench b = bench_make();
     note n;
-    board_post(b.board, &(note){.step = 4, .slot = 0});
-    board_post(b.board, &(note){.step = 5, .slot = 1}); /* a lane that is ahead */
-    board_post(b.board, &(note){.step = 4, .slot = 2});
-    assert_true(board_take_note(b.board, 4, &n));
+    lane_notes_post(b.shared.notes, &(note){.step = 4, .slot = 0});
+    lane_notes_post(b.shared.notes, &(note){.step = 5, .slot = 1}); /* a lane that is ahead */
+    lane_notes_post(b.shared.notes, &(note){.step = 4, .slot = 2});
+    assert_true(lane_notes_take(b.shared.notes, 4, &n));
     assert_int_equal(n.slot, 0);
-    assert_true(board_take_note(b.board, 4, &n));
+    assert_true(lane_notes_take(b.shared.notes, 4, &n));
     assert_int_equal(n.slot, 2);
-    assert_false(board_take_note(b.board, 4, &n));
-    assert_false(board_take_note(b.board, 3, &n)); /* what is of step 5 waits */
-    assert_true(board_take_note(b.board, 5, &n));
+    assert_false(lane_notes_take(b.shared.notes, 4, &n));
+    assert_false(lane_notes_take(b.shared.notes, 3, &n)); /* what is of step 5 waits */
+    assert_true(lane_notes_take(b.shared.notes, 5, &n));
     assert_int_equal(n.slot, 1);
-    board_post(b.board, &(note){.step = 6, .slot = 3});
-    assert_false(board_take_note(b.board, 4, &n));
-    assert_true(board_take_note(b.board, 8, &n)); /* an earlier step of that queue */
+    lane_notes_post(b.shared.notes, &(note){.step = 6, .slot = 3});
+    assert_false(lane_notes_take(b.shared.notes, 4, &n));
+    assert_true(lane_notes_take(b.shared.notes, 8, &n)); /* an earlier step of that queue */
     assert_int_equal(n.slot, 3);
     bench_fini(&b);
 }
@@ -235,7 +237,7 @@ static void *post_many(void *arg)
 {
     reader *r = arg;
     for (uint32_t i = 0; i < NOTES; i++)
-        board_post(r->bench->board, &(note){.step = 2 * (i / 100), .lane = r->lane, .slot = i});
+        lane_notes_post(r->bench->shared.notes, &(note){.step = 2 * (i / 100), .lane = r->lane, .slot = i});
     return NULL;
 }
 
@@ -253,7 +255,7 @@ static void queues_grow_and_lose_nothing(void **state)
     note n;
     for (int seen = 0; seen < LANES * NOTES;) {
         assert_int_equal(net_poll(NULL, 0, b.waker, 10000, NULL), OK);
-        while (board_take_note(b.board, 1000, &n)) {
+        while (lane_notes_take(b.shared.notes, 1000, &n)) {
             assert_int_equal(n.slot, next[n.lane]++); /* each lane's own in order */
             seen++;
         }
@@ -270,10 +272,10 @@ static void the_first_failure_is_kept(void **state)
     error first = ERROR_INIT, second = ERROR_INIT, err = ERROR_INIT;
     error_set(&first, E_NONFINITE, "the loss is nan");
     error_set(&second, E_IO, "and the disk is full");
-    assert_int_equal(board_failure(b.board, &err), OK);
-    board_fail(b.board, E_NONFINITE, &first);
-    board_fail(b.board, E_IO, &second);
-    assert_int_equal(board_failure(b.board, &err), E_NONFINITE);
+    assert_int_equal(lane_notes_failure(b.shared.notes, &err), OK);
+    lane_notes_fail(b.shared.notes, E_NONFINITE, &first);
+    lane_notes_fail(b.shared.notes, E_IO, &second);
+    assert_int_equal(lane_notes_failure(b.shared.notes, &err), E_NONFINITE);
     assert_string_equal(err.text, "the loss is nan");
     bench_fini(&b);
 }

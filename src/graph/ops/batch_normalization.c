@@ -53,13 +53,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
         return FAIL(err, E_UNSUPPORTED, "no gradient for the running mean and variance");
     graph_val in[] = {n.in[0], n.in[1], training ? n.out[1] : n.in[3],
                       training ? n.out[2] : n.in[4], dout[0]};
-    graph_val out[3];
-    TRY(graph_add(g, OP_BATCH_NORMALIZATION_BWD, NULL, in, 5, n.attr, out, err));
-    for (int32_t i = 0; i < 3; i++) {
-        if (want_din[i])
-            ret_din[i] = out[i];
-    }
-    return OK;
+    return emit_gradients(g, OP_BATCH_NORMALIZATION_BWD, in, 5, &n, want_din, ret_din, err);
 }
 
 static graph_val state(const graph *g, const graph_node *n, int32_t i)

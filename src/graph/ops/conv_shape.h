@@ -5,13 +5,7 @@
 #include "graph/ops/rule.h"
 #include "graph/schema.h"
 
-#define CONV_FIELDS                                                                                \
-    ATTR_FIELD(conv_attr, kernel, "kernel_shape", ATTR_SIZES, 0),                                  \
-        ATTR_FIELD(conv_attr, strides, "strides", ATTR_SIZES, 1),                                  \
-        ATTR_FIELD(conv_attr, dilations, "dilations", ATTR_SIZES, 1),                              \
-        ATTR_FIELD(conv_attr, pads, "pads", ATTR_PADS, 0),                                         \
-        ATTR_CHOICE(conv_attr, auto_pad, "auto_pad", AUTO_PAD_WORDS, PAD_GIVEN),                   \
-        ATTR_FIELD(conv_attr, group, "group", ATTR_INT, 1)
+#define CONV_FIELDS WINDOW_FIELDS(conv_attr), ATTR_FIELD(conv_attr, group, "group", ATTR_INT, 1)
 
 /* x has 1 to 3 spatial axes, w as many, and the groups divide w's first axis. Completes the kernel. */
 MUST_USE status conv_check_weights(const graph_node *n, const graph_shape *x, const graph_shape *w,

@@ -11,6 +11,19 @@ status emit_2(graph *g, graph_op op, graph_val a, graph_val b, const void *attr,
     return graph_add_1(g, op, NULL, (const graph_val[]){a, b}, 2, attr, ret, err);
 }
 
+status emit_gradients(graph *g, graph_op op, const graph_val *in, int32_t n_in, const graph_node *n,
+                      const bool *want_din, graph_val *ret_din, error *err)
+{
+    graph_val out[RECURRENT_IN];
+    int32_t n_out = graph_op_of(op)->n_out;
+    BUG_ON(n_out > RECURRENT_IN);
+    TRY(graph_add(g, op, NULL, in, n_in, n->attr, out, err));
+    for (int32_t i = 0; i < n_out && i < graph_node_slots(n); i++)
+        if (want_din[i])
+            ret_din[i] = out[i];
+    return OK;
+}
+
 status emit_number(graph *g, float number, graph_val *ret, error *err)
 {
     return graph_const(g, NULL, DT_F32, (graph_shape){.rank = 0}, &number, ret, err);

@@ -14,6 +14,12 @@ MUST_USE status emit_1(graph *g, graph_op op, graph_val a, const void *attr, gra
 MUST_USE status emit_2(graph *g, graph_op op, graph_val a, graph_val b, const void *attr,
                        graph_val *ret, error *err);
 
+/* One node whose output i is the gradient of input i of `n`, with its attributes; those that are
+ * wanted go to ret_din. `n` is a copy: adding nodes moves nodes. */
+MUST_USE status emit_gradients(graph *g, graph_op op, const graph_val *in, int32_t n_in,
+                               const graph_node *n, const bool *want_din, graph_val *ret_din,
+                               error *err);
+
 MUST_USE status emit_number(graph *g, float number, graph_val *ret, error *err); /* a scalar */
 MUST_USE status emit_zero(graph *g, const graph_shape *shape, graph_val *ret, error *err);
 MUST_USE status emit_scale(graph *g, graph_val v, float factor, graph_val *ret, error *err);

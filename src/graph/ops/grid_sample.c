@@ -47,13 +47,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
                    graph_val *ret_din, error *err)
 {
     graph_node n = *graph_node_at(g, node);
-    graph_val out[2];
-    TRY(graph_add(g, OP_GRID_SAMPLE_BWD, NULL, (const graph_val[]){dout[0], n.in[0], n.in[1]}, 3,
-                  n.attr, out, err));
-    for (int32_t i = 0; i < 2; i++)
-        if (want_din[i])
-            ret_din[i] = out[i];
-    return OK;
+    const graph_val in[] = {dout[0], n.in[0], n.in[1]};
+    return emit_gradients(g, OP_GRID_SAMPLE_BWD, in, 3, &n, want_din, ret_din, err);
 }
 
 GRAPH_OP(GRID_SAMPLE, grid_sample, "GridSample", ATTRIBUTES(grid_attr, fields), .infer = infer,

@@ -59,13 +59,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     if (dout[1] != GRAPH_NONE || dout[2] != GRAPH_NONE)
         return FAIL(err, E_UNSUPPORTED, "no gradient through the groups' mean and deviation");
     const graph_val in[] = {n.in[0], n.in[1], n.out[1], n.out[2], dout[0]};
-    graph_val out[3];
-    TRY(graph_add(g, OP_GROUP_NORMALIZATION_BWD, NULL, in, 5, n.attr, out, err));
-    for (int32_t i = 0; i < 3; i++) {
-        if (want_din[i])
-            ret_din[i] = out[i];
-    }
-    return OK;
+    return emit_gradients(g, OP_GROUP_NORMALIZATION_BWD, in, 5, &n, want_din, ret_din, err);
 }
 
 GRAPH_OP(GROUP_NORMALIZATION, group_normalization, "GroupNormalization",

@@ -14,13 +14,7 @@
 
 enum { MOST_P = 64 };
 
-#define WINDOW                                                                                     \
-    ATTR_FIELD(pool_attr, kernel, "kernel_shape", ATTR_SIZES, 0),                                  \
-        ATTR_FIELD(pool_attr, strides, "strides", ATTR_SIZES, 1),                                  \
-        ATTR_FIELD(pool_attr, dilations, "dilations", ATTR_SIZES, 1),                              \
-        ATTR_FIELD(pool_attr, pads, "pads", ATTR_PADS, 0),                                         \
-        ATTR_CHOICE(pool_attr, auto_pad, "auto_pad", AUTO_PAD_WORDS, PAD_GIVEN),                   \
-        ATTR_FIELD(pool_attr, ceil_mode, "ceil_mode", ATTR_BOOL, 0)
+#define WINDOW WINDOW_FIELDS(pool_attr), ATTR_FIELD(pool_attr, ceil_mode, "ceil_mode", ATTR_BOOL, 0)
 
 static const attr_field max_fields[] = {
     WINDOW,

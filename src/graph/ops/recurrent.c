@@ -121,7 +121,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     if (dout[3] != GRAPH_NONE || dout[4] != GRAPH_NONE)
         return FAIL(err, E_UNSUPPORTED, "no gradient through the gates");
     graph_op op = n.op == OP_LSTM ? OP_LSTM_BWD : n.op == OP_GRU ? OP_GRU_BWD : OP_RNN_BWD;
-    graph_val in[RECURRENT_BWD_IN], out[RECURRENT_IN];
+    graph_val in[RECURRENT_BWD_IN];
     for (int32_t i = 0; i < RECURRENT_IN; i++)
         in[i] = i < n.n_in ? n.in[i] : GRAPH_NONE;
     in[RECURRENT_Y] = n.out[0];
@@ -129,12 +129,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     in[RECURRENT_INNER] = n.out[4];
     for (int32_t i = 0; i < 3; i++)
         in[RECURRENT_DY + i] = dout[i];
-    TRY(graph_add(g, op, NULL, in, RECURRENT_BWD_IN, n.attr, out, err));
-    for (int32_t i = 0; i < n.n_in; i++) {
-        if (want_din[i])
-            ret_din[i] = out[i];
-    }
-    return OK;
+    return emit_gradients(g, op, in, RECURRENT_BWD_IN, &n, want_din, ret_din, err);
 }
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,

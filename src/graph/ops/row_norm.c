@@ -3,6 +3,7 @@
  * Mean and 1 / standard deviation are outputs, for backward. RMSNormalization: every row divided by its
  * root mean square, whose inverse is an output. x is [rows..., normalised axes...].
  */
+#include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 #include "graph/schema.h"
 
@@ -59,20 +60,15 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
 {
     graph_node n = *graph_node_at(g, node);
     bool is_layer = n.op == OP_LAYER_NORMALIZATION;
-    graph_val in[5] = {n.in[0], n.in[1], n.out[1], n.out[2], dout[0]}, out[3];
+    graph_val in[5] = {n.in[0], n.in[1], n.out[1], n.out[2], dout[0]};
     if (is_layer && (dout[1] != GRAPH_NONE || dout[2] != GRAPH_NONE))
         return FAIL(err, E_UNSUPPORTED, "no gradient through the rows' mean and deviation");
     if (!is_layer && dout[1] != GRAPH_NONE)
         return FAIL(err, E_UNSUPPORTED, "no gradient through the rows' root mean square");
     if (!is_layer)
         in[3] = dout[0];
-    TRY(graph_add(g, is_layer ? OP_LAYER_NORMALIZATION_BWD : OP_RMS_NORMALIZATION_BWD, NULL, in,
-                  is_layer ? 5 : 4, n.attr, out, err));
-    for (int32_t i = 0; i < n.n_in; i++) {
-        if (want_din[i])
-            ret_din[i] = out[i];
-    }
-    return OK;
+    return emit_gradients(g, is_layer ? OP_LAYER_NORMALIZATION_BWD : OP_RMS_NORMALIZATION_BWD, in,
+                          is_layer ? 5 : 4, &n, want_din, ret_din, err);
 }
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,

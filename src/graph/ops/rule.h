@@ -82,7 +82,13 @@ status rule_grad_passes(graph *g, int32_t node, const graph_val *dout, const boo
 MUST_USE status rule_ternary_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                                  dtype *ret_dtype, error *err);
 
-#define AUTO_PAD_WORDS "NOTSET SAME_UPPER SAME_LOWER VALID"
+/* What ONNX says of a window: the same fields of conv_attr and pool_attr (schema.h). */
+#define WINDOW_FIELDS(attr)                                                                        \
+    ATTR_FIELD(attr, kernel, "kernel_shape", ATTR_SIZES, 0),                                       \
+        ATTR_FIELD(attr, strides, "strides", ATTR_SIZES, 1),                                       \
+        ATTR_FIELD(attr, dilations, "dilations", ATTR_SIZES, 1),                                   \
+        ATTR_FIELD(attr, pads, "pads", ATTR_PADS, 0),                                              \
+        ATTR_CHOICE(attr, auto_pad, "auto_pad", "NOTSET SAME_UPPER SAME_LOWER VALID", PAD_GIVEN)
 
 /* A window sliding over one axis. */
 typedef struct rule_window {

@@ -120,11 +120,6 @@ bool attention_form_of(const attention_attr *a, const graph_shape *q, const grap
     return true;
 }
 
-float attention_scale(const attention_attr *a, const attention_form *f)
-{
-    return a->scale != 0.0f ? a->scale : 1.0f / __builtin_sqrtf((float)f->head);
-}
-
 rotary_form rotary_form_of(const rotary_attr *a, const graph_shape *x)
 {
     bool by_head = x->rank == 4;

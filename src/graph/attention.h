@@ -42,7 +42,4 @@ typedef struct rotary_form {
 /* Of an x that its shape rule took. */
 rotary_form rotary_form_of(const rotary_attr *a, const graph_shape *x);
 
-/* The factor of the scores: the attribute's, or 1 / sqrt(head). */
-float attention_scale(const attention_attr *a, const attention_form *f);
-
 #endif

@@ -165,8 +165,9 @@ typedef struct row_norm_attr {
 
 /* ATTENTION, ATTENTION_BWD: ONNX's Attention, and dropout of the probabilities */
 typedef struct attention_attr {
-    int64_t q_heads, kv_heads;          /* of operands of rank 3; kv_heads 0: as q_heads */
-    float scale;                        /* 0: 1 / sqrt(head) */
+    int64_t q_heads, kv_heads;          /* of operands of rank 3, kv_heads 0: as q_heads; the
+                                         * rule puts there what they are */
+    float scale;                        /* 0: the rule puts 1 / sqrt(head) there */
     bool causal;                        /* query i looks at keys 0 .. past + i, */
     int64_t past;                       /* so many of which stand before query 0's own; not below 0 */
     float ratio;                        /* of dropout, in [0, 1); element e counts in
@@ -218,7 +219,7 @@ typedef struct slice_attr {             /* SLICE, SLICE_BWD; the rule completes 
     int32_t n_axes;
     int32_t axes[GRAPH_RANK];
     int64_t begin[GRAPH_RANK], end[GRAPH_RANK];         /* from the end when negative; cut to it */
-    int64_t step[GRAPH_RANK];           /* 0: 1; negative: backwards */
+    int64_t step[GRAPH_RANK];                           /* not 0; negative: backwards */
     graph_shape x;                      /* backward: the shape to produce */
 } slice_attr;
 

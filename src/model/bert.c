@@ -78,7 +78,7 @@ static status embed(net *n, const config *model, const encoder *e, graph_val ids
                       e->width, ids, &table, &sum[0], err));
     TRY(add_types(n, model, e->width, sum, err));
     TRY(net_param(n, "bert.embeddings.position_embeddings", "weight", positions, &sum[1], err));
-    const slice_attr used = {.n_axes = 1, .axes = {0}, .end = {e->tokens}};
+    const slice_attr used = {.n_axes = 1, .axes = {0}, .end = {e->tokens}, .step = {1}};
     if (e->tokens < places)
         TRY(graph_add_1(n->g, OP_SLICE, "bert.embeddings.positions", &sum[1], 1, &used, &sum[1],
                         err));
@@ -103,7 +103,7 @@ static status per_token(net *n, const encoder *e, const char *name, int64_t feat
 static status whole_text(net *n, const encoder *e, net_outputs *ret, error *err)
 {
     int64_t batch = n->request->batch_size;
-    const slice_attr first = {.n_axes = 1, .axes = {1}, .end = {1}};
+    const slice_attr first = {.n_axes = 1, .axes = {1}, .end = {1}, .step = {1}};
     TRY(net_reshape(n, n->end, (graph_shape){3, {batch, e->tokens, e->width}}, &n->end, err));
     TRY(graph_add_1(n->g, OP_SLICE, "bert.pooler.first", &n->end, 1, &first, &n->end, err));
     TRY(net_reshape(n, n->end, (graph_shape){2, {batch, e->width}}, &n->end, err));

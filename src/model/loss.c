@@ -269,7 +269,7 @@ static status binary_cross_entropy(net *n, const net_outputs *o, const graph_val
     TRY(match(n, &in[0], in[1], err));
     int64_t rows = graph_shape_elements(shape_of(n, in[0]));
     graph_shape column = {.rank = 2, .dim = {rows, 1}}, flat_row = {.rank = 1, .dim = {rows}};
-    const slice_attr negative = {.n_axes = 1, .axes = {1}, .end = {1}};
+    const slice_attr negative = {.n_axes = 1, .axes = {1}, .end = {1}, .step = {1}};
     const void *zeros = arena_alloc(graph_arena(n->g), (size_t)rows * sizeof(float));
     TRY(graph_const(n->g, "loss.zero", DT_F32, column, zeros, &pair[0], err));
     TRY(net_reshape(n, in[0], column, &pair[1], err));

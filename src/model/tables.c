@@ -31,7 +31,8 @@ static status add_categories(net *n, const data_field *f, columns *c, error *err
     TRY(net_reshape(n, field, (graph_shape){2, {batch, k}}, &field, err));
     for (int64_t i = 0; i < k; i++) {
         graph_val *column = &c->category[c->n];
-        const slice_attr one = {.n_axes = 1, .axes = {1}, .begin = {i}, .end = {i + 1}};
+        const slice_attr one = {
+            .n_axes = 1, .axes = {1}, .begin = {i}, .end = {i + 1}, .step = {1}};
         TRY(graph_add_1(n->g, OP_SLICE, NULL, &field, 1, &one, column, err));
         TRY(net_reshape(n, *column, (graph_shape){1, {batch}}, column, err));
         c->sizes[c->n++] = f->sizes ? f->sizes[i % f->dim[f->rank - 1]] : f->classes;

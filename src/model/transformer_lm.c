@@ -54,7 +54,7 @@ static status embed(net *n, const decoder *d, int64_t places, graph_val ids, gra
                              .decay = true};
     TRY(net_embedding(n, "wte", d->vocabulary, d->width, ids, ret_table, &sum[0], err));
     TRY(net_param(n, "wpe", "weight", positions, &sum[1], err));
-    const slice_attr used = {.n_axes = 1, .axes = {0}, .end = {d->tokens}};
+    const slice_attr used = {.n_axes = 1, .axes = {0}, .end = {d->tokens}, .step = {1}};
     if (d->tokens < places)
         TRY(graph_add_1(n->g, OP_SLICE, "wpe", &sum[1], 1, &used, &sum[1], err));
     TRY(graph_add_1(n->g, OP_ADD, "embed", sum, 2, NULL, &n->end, err));

@@ -108,7 +108,7 @@ static status embed(net *n, const vit *v, error *err)
 static status class_row(net *n, const vit *v, error *err)
 {
     int64_t batch = n->request->batch_size;
-    const slice_attr first = {.n_axes = 1, .axes = {1}, .end = {1}};
+    const slice_attr first = {.n_axes = 1, .axes = {1}, .end = {1}, .step = {1}};
     TRY(net_reshape(n, n->end, (graph_shape){3, {batch, v->tokens, v->width}}, &n->end, err));
     TRY(graph_add_1(n->g, OP_SLICE, "class_row", &n->end, 1, &first, &n->end, err));
     return net_reshape(n, n->end, (graph_shape){2, {batch, v->width}}, &n->end, err);

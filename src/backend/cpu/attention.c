@@ -34,7 +34,7 @@ attention_state *attention_state_new(backend_program *p, const cpu_node *n, int 
     s->attr = n->node->attr;
     BUG_ON(!attention_form_of(s->attr, &node_in(n, first_in)->shape, k ? &k->shape : NULL,
                               v ? &v->shape : NULL, &s->form, why));
-    s->scale = attention_scale(s->attr, &s->form);
+    s->scale = s->attr->scale;
     if (mask)
         broadcast_mask(s, mask);
     int64_t keys = s->form.k_length < KEYS ? s->form.k_length : KEYS;

@@ -29,6 +29,16 @@ static status form_at(const graph *g, const graph_node *n, int32_t first, attent
     return OK;
 }
 
+/* So that nobody behind the rule asks again what was left open. */
+static void complete(const graph_node *n, const attention_form *f)
+{
+    attention_attr *a = (attention_attr *)n->attr;
+    a->q_heads = f->q_heads;
+    a->kv_heads = f->kv_heads;
+    if (a->scale == 0.0f)
+        a->scale = 1.0f / __builtin_sqrtf((float)f->head);
+}
+
 static status check_mask(const graph *g, const graph_node *n, int32_t i, const attention_form *f,
                          error *err)
 {
@@ -83,6 +93,7 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     (void)ret_dtype;
     attention_form f;
     TRY(form_at(g, n, 0, &f, err));
+    complete(n, &f);
     TRY(check_mask(g, n, 3, &f, err));
     TRY(check_dropout(g, n, 4, err));
     TRY(check_past(n, err));
@@ -99,13 +110,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
         return FAIL(err, E_UNSUPPORTED, "no gradient through the log-sum-exp");
     const graph_val in[] = {dout[0], n.out[0], n.out[1], n.in[0],
                             n.in[1], n.in[2],  n.in[3],  n.in[4]};
-    graph_val out[4];
-    TRY(graph_add(g, OP_ATTENTION_BWD, NULL, in, 8, n.attr, out, err));
-    for (int32_t i = 0; i < 4; i++) {
-        if (want_din[i])
-            ret_din[i] = out[i];
-    }
-    if (!want_din[3] || out[3] != GRAPH_NONE)
+    TRY(emit_gradients(g, OP_ATTENTION_BWD, in, 8, &n, want_din, ret_din, err));
+    if (!want_din[3] || ret_din[3] != GRAPH_NONE)
         return OK;
     graph_shape mask = emit_shape_of(g, n.in[3]);
     return emit_zero(g, &mask, &ret_din[3], err);
@@ -138,6 +144,7 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     (void)ret_dtype;
     attention_form f;
     TRY(form_at(g, n, 3, &f, err));
+    complete(n, &f);
     graph_shape rows = rows_of(&f);
     TRY(rule_expect(g, n, 0, "the gradient", &f.y_shape, err));
     TRY(rule_expect(g, n, 1, "the result", &f.y_shape, err));

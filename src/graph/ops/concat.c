@@ -39,7 +39,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
 {
     graph_node n = *graph_node_at(g, node);
     int32_t axis = ((const axis_attr *)n.attr)->axis;
-    slice_attr a = {.n_axes = 1, .axes = {axis}};
+    slice_attr a = {.n_axes = 1, .axes = {axis}, .step = {1}};
     for (int32_t i = 0; i < n.n_in; i++) {
         a.begin[0] = a.end[0];
         a.end[0] += emit_shape_of(g, n.in[i]).dim[axis];

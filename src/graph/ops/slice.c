@@ -19,11 +19,10 @@ typedef struct taken {
 
 static taken taken_of(const slice_attr *a, int32_t k, int64_t size)
 {
-    int64_t step = a->step[k] ? a->step[k] : 1;
     int64_t begin = a->begin[k] < 0 ? a->begin[k] + size : a->begin[k];
     int64_t end = a->end[k] < 0 ? a->end[k] + size : a->end[k];
     /* no axis is that long, and nothing overflows */
-    step = clamp(step, -size - 1, size + 1);
+    int64_t step = clamp(a->step[k], -size - 1, size + 1);
     if (step > 0) {
         begin = clamp(begin, 0, size);
         end = clamp(end, 0, size);
@@ -56,6 +55,8 @@ static status complete(const graph_node *n, const graph_shape *x, graph_shape *r
             return rule_fail(n, err, "axis %" PRId32 " of the input %s is named twice", i,
                              SHAPE(x));
         seen[i] = true;
+        if (given.step[k] == 0)
+            return rule_fail(n, err, "the step of axis %" PRId32 " must not be 0", i);
         taken t = taken_of(&given, k, x->dim[i]);
         if (t.count == 0)
             t = (taken){.step = 1}; /* wherever it is that nothing is taken */
@@ -106,8 +107,11 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     const slice_attr *a = n->attr;
     graph_shape dy = {.rank = a->x.rank};
     TRY(rule_float(g, n, 0, err));
-    for (int32_t i = 0; i < a->x.rank; i++)
+    for (int32_t i = 0; i < a->x.rank; i++) {
+        if (a->step[i] == 0)
+            return rule_fail(n, err, "the step of axis %" PRId32 " must not be 0", i);
         dy.dim[i] = taken_of(a, i, a->x.dim[i]).count;
+    }
     TRY(rule_expect(g, n, 0, "the gradient", &dy, err));
     if (rule_has(n, 1))
         TRY(rule_expect(g, n, 1, "the base", &a->x, err));

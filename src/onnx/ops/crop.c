@@ -37,6 +37,7 @@ status onnx_op_center_crop_pad(call *c, error *err)
         cut.axes[i] = i;
         cut.begin[i] = begin;
         cut.end[i] = begin + (more < 0 ? size[i] : s.dim[i]);
+        cut.step[i] = 1;
         cut.n_axes++;
         pad.pads[i] = more > 0 ? more / 2 : 0;
         pad.pads[s.rank + i] = more > 0 ? more - more / 2 : 0;

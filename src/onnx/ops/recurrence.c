@@ -22,7 +22,7 @@ static status reshape(call *c, const graph_shape *s, graph_val *v, error *err)
 static status cut(call *c, graph_val x, int32_t axis, int64_t begin, int64_t end, graph_val *ret,
                   error *err)
 {
-    slice_attr attr = {.n_axes = 1, .axes = {axis}, .begin = {begin}, .end = {end}};
+    slice_attr attr = {.n_axes = 1, .axes = {axis}, .begin = {begin}, .end = {end}, .step = {1}};
     return call_emit(c, OP_SLICE, &x, 1, &attr, ret, err);
 }
 

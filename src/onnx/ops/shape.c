@@ -139,7 +139,7 @@ status onnx_op_split(call *c, error *err)
     TRY(split_sizes(c, &shape, &axis, sizes, err));
     for (int32_t k = 0; k < c->n_out; begin += sizes[k++]) {
         slice_attr attr = {
-            .n_axes = 1, .axes = {axis}, .begin = {begin}, .end = {begin + sizes[k]}};
+            .n_axes = 1, .axes = {axis}, .begin = {begin}, .end = {begin + sizes[k]}, .step = {1}};
         if (!call_wants(c, k))
             continue;
         TRY(call_emit(c, OP_SLICE, &x, 1, &attr, &y, err));

@@ -155,7 +155,8 @@ status onnx_op_dft(call *c, error *err)
     TRY(read_transform(c, &s, axis, &t, err));
     if (t.n_in < s.dim[axis])
         TRY(call_emit(c, OP_SLICE, &x, 1,
-                      &(slice_attr){.n_axes = 1, .axes = {axis}, .end = {t.n_in}}, &x, err));
+                      &(slice_attr){.n_axes = 1, .axes = {axis}, .end = {t.n_in}, .step = {1}}, &x,
+                      err));
     TRY(exchange(c, &x, axis, last - 1, err));
     graph_shape y = call_shape_of(c, x);
     y.dim[last - 1] = t.n_out;

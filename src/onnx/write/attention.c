@@ -134,8 +134,7 @@ static const char *probabilities(const attention *a)
     const char *mask = maker_in(m, a->n, 3);
     bool is_bool = *mask && graph_value_at(m->g, a->n->in[3])->dtype == DT_BOOL;
     const char *keys = transpose(a, a->k, inside(a, "k", "transposed"), 1, 3, 2);
-    const char *scale = maker_const_float(m, maker_inside(m, a->n, "scale"),
-                                          attention_scale(a->attr, &a->form));
+    const char *scale = maker_const_float(m, maker_inside(m, a->n, "scale"), a->attr->scale);
     const char *x = maker_call(m, "MatMul", maker_inside(m, a->n, "products"), a->q, keys, NULL);
     x = maker_call(m, "Mul", maker_inside(m, a->n, "scores"), x, scale, NULL);
     x = *mask ? add_mask(a, x, mask, is_bool) : x;

@@ -50,7 +50,7 @@ static heads heads_of(const ref_tensor *t, int64_t n_heads)
 
 static void find_heads(const ref_tensor *in, const attention_attr *a, heads *q, heads *k, heads *v)
 {
-    int64_t kv_heads = a->kv_heads ? a->kv_heads : a->q_heads;
+    int64_t kv_heads = a->kv_heads;
     if (in[1].x) {
         *q = heads_of(&in[0], a->q_heads);
         *k = heads_of(&in[1], kv_heads);
@@ -84,7 +84,7 @@ void ref_attention(graph_op op, const ref_tensor *in, int32_t n_in, const ref_te
     const attention_attr *a = attr;
     heads q, k, v;
     find_heads(in, a, &q, &k, &v);
-    double factor = a->scale != 0 ? (double)a->scale : 1 / sqrt((double)q.width);
+    double factor = (double)a->scale;
     int64_t batches = in[0].shape.dim[0], group = q.heads / k.heads;
     heads y = {out[0].x, q.heads, q.length, v.width, q.heads * v.width, 0, q.by_head};
     rng bits =

@@ -388,14 +388,18 @@ static void gradients_are_made_of_known_operators(void **state)
         {OP_SLICE,
          DIMS(5, 3),
          {-1, {0}},
-         &(slice_attr){.n_axes = 1, .axes = {0}, .begin = {1}, .end = {3}},
+         &(slice_attr){.n_axes = 1, .axes = {0}, .begin = {1}, .end = {3}, .step = {1}},
          "SliceBwd"},
         {OP_SLICE,
          DIMS(5, 3),
          {-1, {0}},
-         &(slice_attr){.n_axes = 1, .axes = {0}, .end = {3}},
+         &(slice_attr){.n_axes = 1, .axes = {0}, .end = {3}, .step = {1}},
          "SliceBwd"},
-        {OP_SLICE, DIMS(5, 3), {-1, {0}}, &(slice_attr){.n_axes = 1, .axes = {1}, .end = {3}}, ""},
+        {OP_SLICE,
+         DIMS(5, 3),
+         {-1, {0}},
+         &(slice_attr){.n_axes = 1, .axes = {1}, .end = {3}, .step = {1}},
+         ""},
         {OP_EXPAND, DIMS(3), {-1, {0}}, &(shape_attr){.shape = DIMS(2, 3)}, "SumTo"},
         {OP_TRANSPOSE, DIMS(2, 3, 4), {-1, {0}}, &(transpose_attr){.perm = {1, 2, 0}}, "Transpose"},
         {OP_REDUCE_SUM, DIMS(2, 3), {-1, {0}}, &(reduce_attr){.axes = {1}, .n_axes = 1}, "Expand"},
@@ -436,8 +440,8 @@ static void pieces_of_one_value_are_put_onto_each_other(void **state)
     (void)state;
     graph *g = make_graph();
     graph_val p = make_param(g, "p", TENSOR_TRAINABLE, DIMS(5, 3));
-    const slice_attr upper = {.n_axes = 1, .end = {3}},
-                     lower = {.n_axes = 1, .begin = {2}, .end = {5}};
+    const slice_attr upper = {.n_axes = 1, .end = {3}, .step = {1}},
+                     lower = {.n_axes = 1, .begin = {2}, .end = {5}, .step = {1}};
     graph_val a = make_node(g, OP_SLICE, "upper", IN(p), &upper);
     graph_val b = make_node(g, OP_SLICE, "lower", IN(p), &lower);
     make_backward(g, make_loss(g, make_node(g, OP_MUL, "times", IN(a, b), NULL)));

@@ -181,8 +181,8 @@ static void a_gradient_is_summed_in_its_own_place(void **state)
     (void)state;
     graph *g = make_graph();
     graph_val p = make_param(g, "p", TENSOR_TRAINABLE, DIMS(5, 3));
-    const slice_attr upper = {.n_axes = 1, .end = {3}},
-                     lower = {.n_axes = 1, .begin = {2}, .end = {5}};
+    const slice_attr upper = {.n_axes = 1, .end = {3}, .step = {1}},
+                     lower = {.n_axes = 1, .begin = {2}, .end = {5}, .step = {1}};
     graph_val a = make_node(g, OP_SLICE, "upper", IN(p), &upper);
     graph_val b = make_node(g, OP_SLICE, "lower", IN(p), &lower);
     make_backward(g, make_loss(g, make_node(g, OP_MUL, "times", IN(a, b), NULL)));

@@ -31,7 +31,7 @@ static void nothing_is_moved(void **state)
         {OP_EXPAND, {F(3, 1)}, SHAPED(3, 0), {"[3,0]"}, NULL},
         {OP_EXPAND, {F(3, 0)}, SHAPED(3, 2), {0}, "the input [3,0] does not expand to [3,2]"},
         {OP_SUM_TO, {F(3, 0)}, SHAPED(3, 1), {"[3,1]"}, NULL},
-        {OP_SLICE, {F(0, 2)}, &(slice_attr){.n_axes = 1, .end = {9}}, {"[0,2]"}, NULL},
+        {OP_SLICE, {F(0, 2)}, &(slice_attr){.n_axes = 1, .end = {9}, .step = {1}}, {"[0,2]"}, NULL},
         {OP_SLICE,
          {F(3)},
          &(slice_attr){.n_axes = 1, .begin = {-9}, .end = {0}, .step = {-1}},

@@ -352,7 +352,7 @@ static void attributes_are_completed_in_the_copy(void **state)
     make_node(g, OP_SOFTMAX, "soft", IN(x), &(axis_attr){-1});
     assert_int_equal(((const axis_attr *)graph_node_at(g, 7)->attr)->axis, 3);
     make_node(g, OP_SLICE, "cut", IN(x),
-              &(slice_attr){.n_axes = 1, .axes = {-1}, .begin = {-3}, .end = {99}});
+              &(slice_attr){.n_axes = 1, .axes = {-1}, .begin = {-3}, .end = {99}, .step = {1}});
     const slice_attr *cut = graph_node_at(g, 8)->attr;
     assert_int_equal(cut->n_axes, 4);
     assert_int_equal(cut->end[0], 2);

@@ -209,8 +209,8 @@ static const struct attempt {
     {OP_REDUCE_MEAN, 1, &(const reduce_attr){.n_axes = 1}},
     {OP_REDUCE_SUM, 1, &(const reduce_attr){.n_axes = 1, .drop_dims = true}},
     {OP_EXPAND, 1, &(const shape_attr){.shape = {.rank = 3, .dim = {2, 1, 1}}}},
-    {OP_SLICE, 1, &(const slice_attr){.n_axes = 1, .begin = {1}, .end = {INT64_MAX}}},
-    {OP_SLICE, 1, &(const slice_attr){.n_axes = 1, .begin = {1}, .end = {-1}}},
+    {OP_SLICE, 1, &(const slice_attr){.n_axes = 1, .begin = {1}, .end = {INT64_MAX}, .step = {1}}},
+    {OP_SLICE, 1, &(const slice_attr){.n_axes = 1, .begin = {1}, .end = {-1}, .step = {1}}},
     {OP_DROPOUT, 2, &(const dropout_attr){.ratio = 0.5f}},
     {OP_BATCH_NORMALIZATION, 5, NULL},
 };

@@ -189,7 +189,8 @@ static void packed_heads(void **state)
     const attention_attr *a = n->attr;
     assert_int_equal(n->in[1], GRAPH_NONE);
     assert_int_equal(a->q_heads, 2);
-    assert_true(a->scale == 0.0f);
+    assert_int_equal(a->kv_heads, 2);
+    assert_true(a->scale == 1.0f / sqrtf(2));
     expect_shape(&p, 0, "[2,1,4]");
     fusing_finish(f, &p);
 }

@@ -101,7 +101,7 @@ static status plan(backend_program *p, cuda_node *n, int first, attention_state 
     TRY(cuda_matmul_kind(p, q->dtype, &kind, err));
     TRY(check_size(&s->form, err));
     set_layouts(s);
-    t->scale = attention_scale(a, &s->form);
+    t->scale = a->scale;
     t->causal = a->causal;
     t->past = a->past;
     t->results = cuda_launch_type(first ? cuda_in_storage(n, 0).type : cuda_out_storage(n, 0).type);

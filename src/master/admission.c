@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static void refuse(master *m, const net_peer *to, status st, const error *why)
+static void master_refuse(master *m, const net_peer *to, status st, const error *why)
 {
     Wire__Refused r = WIRE__REFUSED__INIT;
     r.status = st;
@@ -25,7 +25,7 @@ static void refuse(master *m, const net_peer *to, status st, const error *why)
 
 void master_refuse_member(master *m, member *one, const error *why)
 {
-    refuse(m, &one->peer, why->code, why);
+    master_refuse(m, &one->peer, why->code, why);
     one->refused = true;
     one->alive = one->whole = false;
     m->views.is_due |= m->phase >= RUN;
@@ -78,7 +78,7 @@ status master_take_hello(master *m, const net_message *message, const Wire__Hell
     bool changed = false, waits = false, was_settled = m->files.settled;
     status st = let_in(m, message, hello, &one, &changed, &waits, &why);
     if (st != OK)
-        refuse(m, &message->from, st, &why);
+        master_refuse(m, &message->from, st, &why);
     if (st != OK || waits)
         return OK;
     char name[TASK_NAME];

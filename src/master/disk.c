@@ -18,7 +18,7 @@ bool master_disk_is_well(const master *m)
     return !m->disk.since_us;
 }
 
-static void note(master *m, const char *why)
+static void master_note(master *m, const char *why)
 {
     disk_wait *d = &m->disk;
     d->failed = true;
@@ -38,9 +38,9 @@ status master_disk(master *m, status st, const error *why, error *err)
     if (st == OK)
         return OK;
     if (fs_is_cause(st) && jobdir_check_there(m->o->dir, &gone) != OK)
-        note(m, gone.text); /* whatever it is that could not be written */
+        master_note(m, gone.text); /* whatever it is that could not be written */
     else if (st == E_DISK)
-        note(m, why->text);
+        master_note(m, why->text);
     else
         return FAIL(err, st, "%s", why->text);
     return OK;
@@ -92,7 +92,7 @@ static status try_again(master *m, error *err)
     return m->disk.failed ? OK : master_try_finish(m, err);
 }
 
-static void say(master *m, int64_t now_us)
+static void master_say(master *m, int64_t now_us)
 {
     double waited;
     size_t kept = m->accounting ? accounting_waiting(m->accounting) : 0;
@@ -128,7 +128,7 @@ status master_watch_disk(master *m, int64_t now_us, error *err)
     if (master_disk_is_well(m))
         return OK;
     hold_workers(m);
-    say(m, now_us);
+    master_say(m, now_us);
     if (backoff_expired(&d->again, now_us)) {
         TRY(try_again(m, err));
         if (!d->failed && !owes_cut(m) && !d->owes_start) {

@@ -32,7 +32,7 @@ static bool goes_on_without(const member *from, status st)
 }
 
 /* `from`: the worker that said it; NULL: a server, or nobody we know. */
-static void take_failed(master *m, member *from, const Wire__Stop *s)
+static void master_take_failed(master *m, member *from, const Wire__Stop *s)
 {
     status st = s->status > OK && s->status < STATUS_COUNT ? (status)s->status : E_FAIL;
     log_level level = m->o->n_endpoints == 1 ? LOG_DEBUG : LOG_ERROR; /* our own process says it */
@@ -102,7 +102,7 @@ static status take_worker_proto(master *m, const net_message *message, const wir
         break;
     case WIRE_FAILED:
         master_note_failed(m, (const Wire__Stop *)p);
-        take_failed(m, from, (const Wire__Stop *)p);
+        master_take_failed(m, from, (const Wire__Stop *)p);
         break;
     default:
         break;
@@ -251,7 +251,7 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
                             wire_histogram_version(h), (const Wire__Histogram *)p, err);
     } else if (h->type == WIRE_FAILED) {
         m->servers[s].told = true;
-        take_failed(m, NULL, (const Wire__Stop *)p);
+        master_take_failed(m, NULL, (const Wire__Stop *)p);
     } else if (h->type == WIRE_REFUSED) {
         take_server_refused(m, s, (const Wire__Refused *)p);
     }

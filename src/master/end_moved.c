@@ -16,7 +16,7 @@ static json_t *rates_at(const lr_schedule *before, int64_t step, const lr_schedu
                      (double)lr_schedule_rate(since, then));
 }
 
-static status tell(master *m, json_t *entry, error *err)
+static status master_tell(master *m, json_t *entry, error *err)
 {
     const config *c = m->o->config;
     int64_t step = json_integer_value(json_object_get(entry, "step"));
@@ -44,6 +44,6 @@ static status tell(master *m, json_t *entry, error *err)
 status master_tell_moves(master *m, error *err)
 {
     for (json_t *entry; (entry = history_open_entry(m->o->dir));)
-        TRY(tell(m, entry, err));
+        TRY(master_tell(m, entry, err));
     return OK;
 }

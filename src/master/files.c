@@ -27,7 +27,7 @@ static const char *whose(const master *m)
 }
 
 /* `who` reads other files than those that count. */
-static status check(const master *m, const char *who, const char *host, const char *files, error *err)
+static status master_check(const master *m, const char *who, const char *host, const char *files, error *err)
 {
     buf what = BUF_INIT;
     status st = OK;
@@ -41,7 +41,7 @@ static status check(const master *m, const char *who, const char *host, const ch
 static status check_member(const master *m, const member *one, error *err)
 {
     char name[TASK_NAME];
-    return check(m, member_name(one, name), one->host, one->files, err);
+    return master_check(m, member_name(one, name), one->host, one->files, err);
 }
 
 /* --- which they are --- */
@@ -70,7 +70,7 @@ static bool is_before(const group *a, const group *b)
 }
 
 /* Whose files count; NULL: nobody tells. */
-static const member *choose(const members *all)
+static const member *master_choose(const members *all)
 {
     const member *chief = NULL;
     group *groups = xcalloc(all->n + 1, sizeof *groups), *most = groups;
@@ -100,7 +100,7 @@ status master_open_files(master *m, error *err)
     }
     jobdir_files(m->o->dir, &m->files.facts);
     m->files.settled = m->files.recorded = m->files.facts.size > 0;
-    TRY(check(m, "the master", "this one", m->o->files, err));
+    TRY(master_check(m, "the master", "this one", m->o->files, err));
     facts_merge(&m->files.facts, m->o->files);
     return OK;
 }
@@ -109,7 +109,7 @@ status master_check_files(const master *m, const Wire__Hello *hello, error *err)
 {
     char name[TASK_NAME];
     member one = {.trainer = hello->trainer, .index = hello->index};
-    return m->files.checks ? check(m, member_name(&one, name), hello->host, hello->files, err) : OK;
+    return m->files.checks ? master_check(m, member_name(&one, name), hello->host, hello->files, err) : OK;
 }
 
 status master_settle_files(master *m, error *err)
@@ -117,7 +117,7 @@ status master_settle_files(master *m, error *err)
     if (m->files.settled || m->phase != GATHER || !master_may_begin(m))
         return OK;
     m->files.settled = true;
-    const member *first = choose(&m->members);
+    const member *first = master_choose(&m->members);
     if (first && facts_merge(&m->files.facts, first->files))
         TRY(jobdir_keep_files(m->o->dir, m->files.facts.data, err));
     for (size_t i = 0; i < m->members.n; i++) {

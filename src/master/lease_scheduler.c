@@ -16,7 +16,7 @@ static void expect(master *m)
     batch_set_fill(&m->leasing.applied, m->plan.total);
 }
 
-static status take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
+static status lease_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
 {
     batch_set its = BATCH_SET_INIT;
     status st = batch_set_unpack(r->applied.data, r->applied.len, &its, err);
@@ -29,7 +29,7 @@ static status take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
 }
 
 /* Parts may have different batches, so that fewer than the checkpoint's version are on all of them. */
-static status find_start(master *m, const char **ret_why, error *err)
+static status lease_find_start(master *m, const char **ret_why, error *err)
 {
     (void)ret_why, (void)err; /* whatever they hold fits together */
     int64_t on_all = batch_set_count(&m->leasing.applied);
@@ -74,7 +74,7 @@ static void suspect(master *m)
     m->views.is_due |= m->leasing.leases && m->phase >= RUN;
 }
 
-static void take_hello(master *m, member *one, bool is_new)
+static void lease_take_hello(master *m, member *one, bool is_new)
 {
     if (!m->leasing.leases)
         return;
@@ -123,7 +123,7 @@ static void send_leases(master *m)
     }
 }
 
-static void say_wait(const master *m, double seconds)
+static void lease_say_wait(const master *m, double seconds)
 {
     lease l;
     if (!leases_lowest(m->leasing.leases, &l)) {
@@ -141,13 +141,13 @@ static void say_wait(const master *m, double seconds)
 
 const scheduler lease_scheduler = {
     .expect = expect,
-    .ready = take_ready,
-    .find_start = find_start,
+    .ready = lease_take_ready,
+    .find_start = lease_find_start,
     .begin = begin,
-    .hello = take_hello,
+    .hello = lease_take_hello,
     .suspect = suspect,
     .lanes = set_lanes,
     .assign = send_leases,
     .report = take_report,
-    .say_wait = say_wait,
+    .say_wait = lease_say_wait,
 };

@@ -60,7 +60,7 @@ static status beat(master *m, int64_t now_us, error *err)
     return master_watch_servers(m, now_us, err);
 }
 
-static status tick(master *m, error *err)
+static status master_tick(master *m, error *err)
 {
     int64_t now = clock_us();
     if (m->o->stop && atomic_load(m->o->stop))
@@ -152,7 +152,7 @@ static status touch(master *m, error *err)
     return master_disk(m, jobdir_touch(m->o->dir, &why), &why, err);
 }
 
-static status loop(master *m, error *err)
+static status master_loop(master *m, error *err)
 {
     size_t n = (size_t)m->o->n_servers;
     net_socket **sockets = xcalloc(n + 1, sizeof *sockets);
@@ -175,7 +175,7 @@ static status loop(master *m, error *err)
         if (st == OK && m->ending.failed == OK && m->o->abort && atomic_load(m->o->abort))
             st = FAIL(err, E_ABORTED, "another role of this process failed");
         if (st == OK)
-            st = tick(m, err);
+            st = master_tick(m, err);
         if (st == OK && m->ending.failed == OK && master_disk_is_well(m))
             st = master_try_finish(m, err);
     }
@@ -197,7 +197,7 @@ static status tell_preempted(const master *m, error *err)
                 (long long)step);
 }
 
-static status finish(master *m, error *err)
+static status master_finish(master *m, error *err)
 {
     if (!m->saver)
         return FAIL(err, E_PREEMPTED, "preempted before the first step");
@@ -227,7 +227,7 @@ status master_try_finish(master *m, error *err)
     if (!is_drained(m))
         return OK;
     error why = ERROR_INIT;
-    status st = finish(m, &why);
+    status st = master_finish(m, &why);
     m->ending.finished = st == OK;
     return master_disk(m, st, &why, err);
 }
@@ -284,7 +284,7 @@ static status open_sockets(master *m, error *err)
     return OK;
 }
 
-static status build(master *m, error *err)
+static status master_build(master *m, error *err)
 {
     TRY(count_start(m, err));
     config_digest(m->o->config, m->plan.digest);
@@ -347,9 +347,9 @@ status master_run(const master_options *options, error *err)
     error mine = ERROR_INIT;
     error *e = err ? err : &mine;
     master m = {.o = options};
-    status st = build(&m, e);
+    status st = master_build(&m, e);
     if (st == OK)
-        st = loop(&m, e);
+        st = master_loop(&m, e);
     name_last_checkpoint(&m, st, e);
     if (!jobdir_is_ours(options->dir)) { /* whatever else failed: we were followed */
         m.ending.superseded = true;

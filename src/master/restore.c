@@ -14,7 +14,7 @@
 /* --- which --- */
 
 /* What a checkpoint says must fit the job; the servers check their parts themselves. */
-static status check_layout(const master *m, const char *dir, error *err)
+static status master_check_layout(const master *m, const char *dir, error *err)
 {
     char digest[65];
     flat_digest(m->plan.declaration.flat, digest);
@@ -23,7 +23,7 @@ static status check_layout(const master *m, const char *dir, error *err)
     return OK;
 }
 
-static status open_restore(master *m, int64_t step, bool verify, error *err)
+static status master_open_restore(master *m, int64_t step, bool verify, error *err)
 {
     checkpoint_close(&m->restore.checkpoint);
     m->restore.is_verified = false;
@@ -76,7 +76,7 @@ static status open_newest(master *m, int64_t *ret, error *err)
         TRY(condemn_remnants(m, *ret, err));
         if (*ret < 0)
             return checkpoint_check_lost(m->o->dir, err);
-        status st = open_restore(m, *ret, false, &why);
+        status st = master_open_restore(m, *ret, false, &why);
         if (st == OK)
             return OK;
         if (st != E_DATA)
@@ -96,7 +96,7 @@ status master_choose_restore(master *m, int64_t *ret_saved, error *err)
     if (*ret_saved < 0)
         return OK;
     snprintf(m->restore.dir, sizeof m->restore.dir, "checkpoints/step-%09lld", (long long)*ret_saved);
-    TRY(check_layout(m, m->restore.dir, err));
+    TRY(master_check_layout(m, m->restore.dir, err));
     if (checkpoint_manifest(m->restore.checkpoint)->scales)
         m->restore.scale = checkpoint_manifest(m->restore.checkpoint)->scale;
     LOG_I("RESUME", "step=%lld of=%lld from=%s", (long long)*ret_saved, (long long)m->plan.total,
@@ -109,7 +109,7 @@ static status verify_restore(master *m, error *err)
 {
     error why = ERROR_INIT;
     int64_t step = m->era.start;
-    status st = open_restore(m, step, true, &why);
+    status st = master_open_restore(m, step, true, &why);
     if (st == OK)
         return OK;
     if (st != E_DATA)

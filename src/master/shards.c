@@ -22,7 +22,7 @@ static bool parts_fit(const master *m)
 }
 
 /* What servers hold tells a master that has just started who acted and stood by. */
-static bool find_holders(master *m)
+static bool master_find_holders(master *m)
 {
     size_t n = (size_t)m->o->n_servers;
     claim *claims = xcalloc(n, sizeof *claims);
@@ -44,7 +44,7 @@ static bool find_holders(master *m)
 bool master_can_spare(master *m, double waited_s)
 {
     return m->phase == GATHER && m->assign.copies &&
-           waited_s > master_option(m, "distributed.heartbeat_timeout") && find_holders(m);
+           waited_s > master_option(m, "distributed.heartbeat_timeout") && master_find_holders(m);
 }
 
 /* Those who lost their parts are replaced by their standbys; those who are here stand by wherever a
@@ -64,7 +64,7 @@ static bool replace_lost(master *m)
 
 bool master_assign(master *m)
 {
-    bool keeps = m->assign.copies ? (m->phase != GATHER || find_holders(m)) && replace_lost(m)
+    bool keeps = m->assign.copies ? (m->phase != GATHER || master_find_holders(m)) && replace_lost(m)
                                   : parts_fit(m);
     if (keeps && !m->assign.copies)
         m->era.lineage = m->servers[0].lineage;

@@ -52,7 +52,7 @@ static bool everybody_left(const master *m)
     return !members_have_guests(&m->members);
 }
 
-static void say_stop(master *m, const Wire__Stop *stop)
+static void master_say_stop(master *m, const Wire__Stop *stop)
 {
     for (size_t i = 0; i < m->members.n; i++) {
         member *one = &m->members.at[i];
@@ -212,7 +212,7 @@ void master_shut_down(master *m, status st, const char *text)
     stop.task = (char *)(uintptr_t) "master.0";
     bool awaits_all = m->phase < RUN && st != E_ABORTED;
     m->phase = OVER;
-    say_stop(m, &stop);
+    master_say_stop(m, &stop);
     say_missed(m, st);
     int64_t now = clock_us(), next = now + SAY_US;
     net_socket **sockets = xcalloc((size_t)m->o->n_servers + 1, sizeof *sockets);
@@ -222,7 +222,7 @@ void master_shut_down(master *m, status st, const char *text)
             hear_server(m, &m->servers[i], &stop);
         hear_workers(m, &stop);
         if (clock_us() >= next) {
-            say_stop(m, &stop);
+            master_say_stop(m, &stop);
             next = clock_us() + SAY_US;
         }
     }

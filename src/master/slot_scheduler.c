@@ -41,7 +41,7 @@ static status is_behind(const master *m, int64_t saved, bool *ret, error *err)
     return OK;
 }
 
-static status find_start(master *m, const char **ret_why, error *err)
+static status slot_find_start(master *m, const char **ret_why, error *err)
 {
     int64_t saved = m->era.start;
     bool behind = false;
@@ -148,7 +148,7 @@ static status take_report(master *m, const member *from, const wire_head *h, con
 
 /* Steps before the one returned are in the weights, and nobody who lives is computing a slot of
  * them: what each had to report was said before its heartbeat, on the same connection. */
-static int64_t settled(const master *m)
+static int64_t slot_settled(const master *m)
 {
     int64_t until = master_applied(m);
     if (saver_written(m->saver, NULL) > until)
@@ -167,7 +167,7 @@ static int64_t settled(const master *m)
  * same, a job that has its weights does not fail for it. */
 static status settle_reports(master *m, error *err)
 {
-    int64_t now = clock_us(), step = accounting_totals_of(m->accounting)->step, until = settled(m);
+    int64_t now = clock_us(), step = accounting_totals_of(m->accounting)->step, until = slot_settled(m);
     if (step != m->reporting.open_step || until <= step) {
         m->reporting.open_step = step;
         m->reporting.open_us = now;
@@ -180,7 +180,7 @@ static status settle_reports(master *m, error *err)
 }
 
 const scheduler slot_scheduler = {
-    .find_start = find_start,
+    .find_start = slot_find_start,
     .watch = watch_lanes,
     .report = take_report,
     .delivered = take_delivered,

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-static Wire__View__Owner owner_of(const view_lane *lane)
+static Wire__View__Owner master_owner_of(const view_lane *lane)
 {
     Wire__View__Owner o = WIRE__VIEW__OWNER__INIT;
     o.worker = lane->worker;
@@ -35,14 +35,14 @@ static announcement announce(const master *m)
         .hedged = xcalloc(k, sizeof *a.hedged),
     };
     for (size_t i = 0; i < k; i++) {
-        a.owners[i] = owner_of(&deal_owners(m->views.deal)[i]);
+        a.owners[i] = master_owner_of(&deal_owners(m->views.deal)[i]);
         a.slots[i] = &a.owners[i];
         const view_lane *by = deal_hedge(m->views.deal, (uint32_t)i);
         if (!by)
             continue;
         Wire__View__Hedge *h = &a.hedges[a.n_hedges];
         wire__view__hedge__init(h);
-        a.owners[k + i] = owner_of(by);
+        a.owners[k + i] = master_owner_of(by);
         h->slot = (uint32_t)i;
         h->owner = &a.owners[k + i];
         a.hedged[a.n_hedges++] = h;

@@ -183,7 +183,7 @@ static bool is_held(const cuts *c, int32_t shard)
 }
 
 /* Takes a cut out of those that are open. */
-static cut *take_out(cuts *c, cut *one)
+static cut *cut_take_out(cuts *c, cut *one)
 {
     cut **at = &c->open;
     while (*at != one)
@@ -197,7 +197,7 @@ static void hand_to_writer(cuts *c, cut *one)
 {
     if (one->missing || one->rests || !is_ours(c, one->shard))
         return;
-    take_out(c, one);
+    cut_take_out(c, one);
     pthread_mutex_lock(&c->lock);
     append(&c->complete, one);
     pthread_cond_signal(&c->work);
@@ -215,7 +215,7 @@ void cuts_hold(cuts *c, const holders *shards)
         if (h->acting == c->o.server || (h->standby == c->o.server && h->is_backed))
             hand_to_writer(c, one);
         else
-            cut_free(c, take_out(c, one));
+            cut_free(c, cut_take_out(c, one));
     }
 }
 
@@ -262,7 +262,7 @@ void cuts_destroy(cuts **c)
     *c = NULL;
 }
 
-static void freeze(cuts *c, table *t, cut *one, int32_t part)
+static void cut_freeze(cuts *c, table *t, cut *one, int32_t part)
 {
     frozen *f = &one->parts[part];
     if (f->is)
@@ -286,7 +286,7 @@ static void withdraw(cuts *c, uint32_t id, int64_t saved)
     for (cut *one = c->open, *next; one; one = next) {
         next = one->next;
         if (one->id == id || (one->version <= saved && !is_ours(c, one->shard)))
-            cut_free(c, take_out(c, one));
+            cut_free(c, cut_take_out(c, one));
     }
 }
 
@@ -297,7 +297,7 @@ static bool is_in(const cut *list, uint32_t id, int32_t shard)
     return list != NULL;
 }
 
-static bool is_known(cuts *c, uint32_t id, int32_t shard)
+static bool cut_is_known(cuts *c, uint32_t id, int32_t shard)
 {
     for (size_t i = 0; i < PAST && i < c->n_past; i++)
         if (c->past[i].result.id == id && c->past[i].result.shard == shard)
@@ -346,7 +346,7 @@ static void let_missed_go(cuts *c, const table *t)
     for (cut *one = c->open, *next; one; one = next) {
         next = one->next;
         if (is_missed(c, t, one))
-            cut_free(c, take_out(c, one));
+            cut_free(c, cut_take_out(c, one));
     }
 }
 
@@ -366,7 +366,7 @@ static void begin(cuts *c, table *t, const cut_call *call, int32_t shard)
     for (int32_t p = 0; p < c->o.flat->n_parts; p++)
         if (c->o.placement[p] == shard && table_is_complete(t, p) &&
             (c->o.flat->parts[p].frozen || table_version(t, p) == call->version))
-            freeze(c, t, one, p);
+            cut_freeze(c, t, one, p);
     hand_to_writer(c, one);
 }
 
@@ -378,7 +378,7 @@ void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late)
     for (int32_t i = 0; i < c->o.n_servers; i++) {
         if (!is_held(c, i))
             continue;
-        if (is_known(c, call->id, i))
+        if (cut_is_known(c, call->id, i))
             resume(c, call->id, i);
         else if (!is_past(c, t, i, call->version))
             begin(c, t, call, i);
@@ -395,7 +395,7 @@ void cuts_applied(cuts *c, table *t, int32_t part, int64_t version)
         if (one->shard != c->o.placement[part] ||
             (one->version != version && !c->o.flat->parts[part].frozen))
             continue;
-        freeze(c, t, one, part);
+        cut_freeze(c, t, one, part);
         hand_to_writer(c, one);
     }
 }

@@ -41,7 +41,7 @@ outbox *outbox_create(size_t limit, net_waker *waker)
 }
 
 /* With the lock, which it gives up. */
-static void unref(outbox *o)
+static void outbox_unref(outbox *o)
 {
     bool last = --o->refs == 0;
     pthread_mutex_unlock(&o->lock);
@@ -58,7 +58,7 @@ void outbox_close(outbox **o)
         return;
     pthread_mutex_lock(&(*o)->lock);
     (*o)->waker = NULL;
-    unref(*o);
+    outbox_unref(*o);
     *o = NULL;
 }
 
@@ -83,7 +83,7 @@ bool outbox_has_room(outbox *o, const net_peer *to, size_t bytes)
 
 /* Half of the limit must be free before a peer that waits is served: a wake-up serves many parts.
  */
-static void settle(outbox *o, account *a, size_t bytes)
+static void outbox_settle(outbox *o, account *a, size_t bytes)
 {
     a->bytes -= bytes;
     if (a->waits && a->bytes <= o->limit / 2) {
@@ -109,9 +109,9 @@ static void parcel_left(span *s)
     while (*at != p)
         at = &(*at)->next;
     *at = p->next;
-    settle(o, a, bytes);
+    outbox_settle(o, a, bytes);
     free(p);
-    unref(o);
+    outbox_unref(o);
 }
 
 span *outbox_add(outbox *o, const net_peer *to, outbox_label what, span *held)

@@ -28,7 +28,7 @@ preallocator *preallocator_create(net_waker *waker)
     return s;
 }
 
-static void *make(void *arg)
+static void *preallocator_make(void *arg)
 {
     preallocator *s = arg;
     thread_give_way();
@@ -79,7 +79,7 @@ void preallocator_order(preallocator *s, const table *t, int32_t n_parts)
             s->list[s->n++] = (spare){.part = p, .n = floats};
         }
     }
-    s->runs = thread_start(&s->maker, "preallocator", make, s, NULL) == OK;
+    s->runs = thread_start(&s->maker, "preallocator", preallocator_make, s, NULL) == OK;
 }
 
 void preallocator_take(preallocator *s, table *t)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static status take_stop(ps *s, const Wire__Stop *m)
+static status ps_take_stop(ps *s, const Wire__Stop *m)
 {
     if (m->status == OK && !s->set_up)
         LOG_I("OVER", "the master says that the job is over%s%s", m->text[0] ? ": " : "", m->text);
@@ -30,7 +30,7 @@ static status take_verdict(ps *s, const wire_head *h, const Wire__Verdict *m, er
     return table_verdict(s->table, h->step, (verdict){.scale = m->scale, .skip = m->skip}, err);
 }
 
-static status take_proto(ps *s, const net_message *m, const wire_head *h, error *err)
+static status ps_take_proto(ps *s, const net_message *m, const wire_head *h, error *err)
 {
     ProtobufCMessage *message = NULL;
     if (wire_unpack(h->type, span_data(m->payload), span_bytes(m->payload), &message, NULL) != OK) {
@@ -61,7 +61,7 @@ static status take_proto(ps *s, const net_message *m, const wire_head *h, error 
         histograms_order(s->histograms, s->table, wire_histogram_version(h));
         break;
     case WIRE_STOP:
-        st = take_stop(s, (const Wire__Stop *)message);
+        st = ps_take_stop(s, (const Wire__Stop *)message);
         break;
     default:
         break;
@@ -110,7 +110,7 @@ static void refuse_over(ps *s, const net_message *m, const wire_head *h)
         ps_refuse(s, &m->from, h, E_LOST, "that era is over");
 }
 
-static status take(ps *s, net_message *m, error *err)
+static status ps_take(ps *s, net_message *m, error *err)
 {
     wire_head h;
     if (wire_head_decode(m->head, span_bytes(m->payload), &h, NULL) != OK) {
@@ -143,14 +143,14 @@ static status take(ps *s, net_message *m, error *err)
     if (h.type == WIRE_REPORTED)
         return ps_take_reported(s, &h, err);
     if (h.type != WIRE_PULL)
-        return take_proto(s, m, &h, err);
+        return ps_take_proto(s, m, &h, err);
     ps_take_pull(s, m, &h);
     return OK;
 }
 
 /* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever, and while
  * there is none we hold nothing. */
-static status ask_to_leave(ps *s, int64_t now, error *err)
+static status ps_ask_to_leave(ps *s, int64_t now, error *err)
 {
     if (!s->o->stop || !atomic_load(s->o->stop))
         return OK;
@@ -187,14 +187,14 @@ static status look_for_end(ps *s, int64_t now, double silent_s, error *err)
     return OK;
 }
 
-static status tick(ps *s, error *err)
+static status ps_tick(ps *s, error *err)
 {
     int64_t now = clock_us();
     if (now < s->tick_us)
         return OK;
     s->tick_us = now + TICK_MS * 1000 / 2;
     ps_warn_of_waits(s, now);
-    TRY(ask_to_leave(s, now, err));
+    TRY(ps_ask_to_leave(s, now, err));
     if (s->chief.differs_us && now - s->chief.differs_us > DIFFERS_US)
         return FAIL(err, s->chief.differs.code, "%s", s->chief.differs.text);
     if (s->set_up && now - s->said_us > SAY_AGAIN_US) {
@@ -214,7 +214,7 @@ static status tick(ps *s, error *err)
 
 /* State that a cut has come to hold is copied while no message waits: from the last part on, whose
  * gradient comes first, and with pauses, as copying takes memory's bandwidth from who computes. */
-static void settle(ps *s, bool is_idle)
+static void ps_settle(ps *s, bool is_idle)
 {
     uint64_t freezes = s->cuts ? cuts_freezes(s->cuts) : 0;
     if (s->settling.freezes != freezes) {
@@ -225,7 +225,7 @@ static void settle(ps *s, bool is_idle)
     }
 }
 
-static status wait_for_any(ps *s, error *err)
+static status ps_wait_for_any(ps *s, error *err)
 {
     net_socket *all[NET_POLL_MAX] = {s->socket};
     size_t n = 0;
@@ -236,13 +236,13 @@ static status wait_for_any(ps *s, error *err)
     return net_poll(all, 1 + n, s->waker, table_is_summing(s->table) ? 0 : most_ms, err);
 }
 
-static status loop(ps *s, error *err)
+static status ps_loop(ps *s, error *err)
 {
     s->waits.began_us = s->chief.heard_us = clock_us();
     while (!s->ending.stopped) {
         if (s->o->abort && atomic_load(s->o->abort))
             return FAIL(err, E_ABORTED, "another role of this process failed");
-        TRY(wait_for_any(s, err));
+        TRY(ps_wait_for_any(s, err));
         net_event event;
         while (net_next_event(s->socket, &event))
             if (event.kind == NET_DOWN)
@@ -252,25 +252,25 @@ static status loop(ps *s, error *err)
         net_message m;
         int n = 0;
         for (; n < 64 && !s->ending.stopped && net_receive(s->socket, &m); n++) {
-            status st = take(s, &m, err);
+            status st = ps_take(s, &m, err);
             span_drop(m.payload);
             TRY(st);
         }
         if (s->standbys.replicator)
             TRY(replicator_serve(s->standbys.replicator, err));
-        settle(s, n == 0);
+        ps_settle(s, n == 0);
         if (s->set_up && n == 0)
             TRY(table_say_summed(s->table, err));
         ps_answer_pulls(s);
         ps_send_cut_results(s);
         ps_send_histograms(s);
-        TRY(tick(s, err));
+        TRY(ps_tick(s, err));
     }
     return s->ending.outcome;
 }
 
 /* The master must hear why we leave; not of us if another role of this process is the cause. */
-static void say_failed(ps *s, status st, const error *why)
+static void ps_say_failed(ps *s, status st, const error *why)
 {
     if (!s->chief.is_known || s->ending.stopped || st == E_ABORTED)
         return;
@@ -308,11 +308,11 @@ status ps_run(const ps_options *options, error *err)
     if (st == OK) {
         s.outbox = outbox_create(OUTBOX_LIMIT, s.waker);
         LOG_D("LISTEN", "endpoint=%s", net_endpoint(s.socket));
-        st = loop(&s, s.ending.err);
+        st = ps_loop(&s, s.ending.err);
         if (net_refused(s.socket))
             LOG_I("STRANGER", "refused=%" PRIu64 " in all", net_refused(s.socket));
         if (st != OK)
-            say_failed(&s, st, s.ending.err);
+            ps_say_failed(&s, st, s.ending.err);
     }
     net_close(&s.socket, 1000);
     ps_setup_clear(&s);

@@ -235,7 +235,7 @@ void replicator_say_backed(const replicator *m)
 
 /* The part's copy as the era begins. What an earlier era left unacknowledged for the same standby
  * is owed still; `before` is its standby then. */
-static void copy_begin(replicator *m, int32_t part, int32_t before)
+static void replicator_copy_begin(replicator *m, int32_t part, int32_t before)
 {
     copy *c = &m->copies[part];
     int32_t shard = m->era.placement[part];
@@ -277,7 +277,7 @@ static status link_begin(replicator *m, int32_t server, const char *endpoint, er
     return OK;
 }
 
-static void make_room(replicator *m, const replicator_era *era)
+static void replicator_make_room(replicator *m, const replicator_era *era)
 {
     size_t n = (size_t)era->n;
     m->links = xcalloc(n, sizeof *m->links);
@@ -296,7 +296,7 @@ status replicator_begin(replicator *m, const replicator_era *era, error *err)
         forget_parts(m);
     if (era->n != m->era.n) {
         forget_links(m);
-        make_room(m, era);
+        replicator_make_room(m, era);
     }
     holders *before = m->shards;
     m->era = *era;
@@ -308,7 +308,7 @@ status replicator_begin(replicator *m, const replicator_era *era, error *err)
         m->copies = xcalloc((size_t)era->flat->n_parts, sizeof *m->copies);
     for (int32_t p = 0; p < era->flat->n_parts; p++) {
         const holders *h = &before[era->placement[p]];
-        copy_begin(m, p, h->acting == era->self ? h->standby : HOLDER_NONE);
+        replicator_copy_begin(m, p, h->acting == era->self ? h->standby : HOLDER_NONE);
     }
     free(before);
     for (int32_t i = 0; i < era->n; i++) {
@@ -344,7 +344,7 @@ static void link_close(replicator *m, int32_t server)
             m->copies[p].is_under_way = false;
 }
 
-static void take_welcome(replicator *m, int32_t server, const net_message *message)
+static void replicator_take_welcome(replicator *m, int32_t server, const net_message *message)
 {
     ProtobufCMessage *p = NULL;
     if (wire_unpack(WIRE_WELCOME, span_data(message->payload),
@@ -394,14 +394,14 @@ static status take_pushed(replicator *m, int32_t server, const wire_head *h, err
     return m->hooks.visible(m->hooks.user, h->part, err);
 }
 
-static status take(replicator *m, int32_t server, const net_message *message, error *err)
+static status replicator_take(replicator *m, int32_t server, const net_message *message, error *err)
 {
     wire_head h;
     if (wire_head_decode(message->head, span_bytes(message->payload), &h, NULL) != OK ||
         !wire_may_say(h.type, ROLE_PS, ROLE_PS))
         return OK;
     if (h.type == WIRE_WELCOME)
-        take_welcome(m, server, message);
+        replicator_take_welcome(m, server, message);
     else if (h.type == WIRE_REFUSED)
         link_close(m, server); /* another era, or its copy is not complete: tick asks again */
     else if (h.type == WIRE_PUSHED && h.job_id == m->era.identity.job_id &&
@@ -410,7 +410,7 @@ static status take(replicator *m, int32_t server, const net_message *message, er
     return OK;
 }
 
-static status redial(replicator *m, int32_t server, error *err)
+static status replicator_redial(replicator *m, int32_t server, error *err)
 {
     link_close(m, server);
     m->sockets[server] = NULL;
@@ -425,12 +425,12 @@ static status serve_link(replicator *m, int32_t server, error *err)
     net_event event;
     while (net_next_event(l->socket, &event)) {
         if (event.kind == NET_DOWN)
-            return redial(m, server, err);
+            return replicator_redial(m, server, err);
         standby_link_say_hello(l);
     }
     net_message message;
     while (net_receive(l->socket, &message)) {
-        status st = take(m, server, &message, err);
+        status st = replicator_take(m, server, &message, err);
         span_drop(message.payload);
         TRY(st);
     }
@@ -451,7 +451,7 @@ net_socket *const *replicator_sockets(const replicator *m, size_t *ret_n)
     return m->sockets;
 }
 
-static void say_again(replicator *m, int32_t part, int64_t now_us)
+static void replicator_say_again(replicator *m, int32_t part, int64_t now_us)
 {
     copy *c = &m->copies[part];
     bool is_owed = c->root.sum || c->is_under_way;
@@ -491,5 +491,5 @@ void replicator_tick(replicator *m, int64_t now_us)
         tell_stuck(m, i, now_us);
     }
     for (int32_t p = 0; m->copies && p < m->era.flat->n_parts; p++)
-        say_again(m, p, now_us);
+        replicator_say_again(m, p, now_us);
 }

@@ -146,7 +146,7 @@ static status go_without_dir(ps *s, error *err)
 }
 
 /* A checkpoint of another layout must not be read into our parts. */
-static status open_restore(ps *s, const Wire__Setup *m, checkpoint **ret, error *err)
+static status ps_open_restore(ps *s, const Wire__Setup *m, checkpoint **ret, error *err)
 {
     char *path = jobdir_file(s->dir, "%s", m->restore_dir);
     status st = checkpoint_open(path, true, ret, err);
@@ -176,7 +176,7 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
     if (restores && s->dir && !is_in_sight(s, m))
         TRY(go_without_dir(s, err));
     if (restores && s->dir)
-        TRY(open_restore(s, m, &restore, err));
+        TRY(ps_open_restore(s, m, &restore, err));
     part_hold *parts = xcalloc((size_t)s->plan.declaration.flat->n_parts + 1, sizeof *parts);
     ps_list_parts(s, parts);
     table_options options = {
@@ -211,7 +211,7 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
     return st;
 }
 
-static status set_up(ps *s, const Wire__Setup *m, error *err)
+static status ps_set_up(ps *s, const Wire__Setup *m, error *err)
 {
     s->plan.schedule = training_schedule(s->o->config);
     if (!m->declaration || !m->servers || m->servers > INT32_MAX || m->server >= m->servers ||
@@ -314,11 +314,11 @@ static status say_damaged(ps *s, const char *why)
 }
 
 /* What is loaded or drawn, and not held. */
-static status load(ps *s, const Wire__Setup *setup, error *err)
+static status ps_load(ps *s, const Wire__Setup *setup, error *err)
 {
     error why = ERROR_INIT;
     s->loading.is_damaged = false;
-    status st = set_up(s, setup, &why);
+    status st = ps_set_up(s, setup, &why);
     if (st != OK)
         return s->loading.is_damaged ? say_damaged(s, why.text) : FAIL(err, st, "%s", why.text);
     TRY(ps_begin_replicator(s, setup, err));
@@ -349,7 +349,7 @@ static status hold_on(ps *s, const Wire__Setup *m, bool *ret_lost, error *err)
     if (*ret_lost)
         return OK;
     if (!holds) {
-        TRY(set_up(s, m, err));
+        TRY(ps_set_up(s, m, err));
         s->era.lineage = m->lineage;
         return ps_begin_replicator(s, m, err);
     }
@@ -372,7 +372,7 @@ static status hold_on(ps *s, const Wire__Setup *m, bool *ret_lost, error *err)
 
 /* The parts held go on in a new era: what the last one has not finished is said again to the new
  * master, and workers ask anew. */
-static status keep(ps *s, const Wire__Setup *m, error *err)
+static status ps_keep(ps *s, const Wire__Setup *m, error *err)
 {
     bool is_lost = false;
     if (s->era.begun == s->era.identity.era) {
@@ -430,9 +430,9 @@ status ps_take_setup(ps *s, const net_message *m, const wire_head *h, const Wire
     s->era.identity.job_id = h->job_id;
     s->era.identity.era = h->era;
     if (setup->keep)
-        return keep(s, setup, err);
+        return ps_keep(s, setup, err);
     if (!again)
-        TRY(load(s, setup, err));
+        TRY(ps_load(s, setup, err));
     if (s->loading.is_damaged)
         return OK;
     if (s->loading.by_master && !s->set_up)

@@ -46,7 +46,7 @@ static void remove_quietly(const char *path)
     (void)ignored;
 }
 
-static void forget(spool *s, shard **at)
+static void spool_forget(spool *s, shard **at)
 {
     shard *gone = *at;
     *at = gone->next;
@@ -64,7 +64,7 @@ void spool_destroy(spool **s)
     if (!s || !*s)
         return;
     while ((*s)->shards)
-        forget(*s, &(*s)->shards);
+        spool_forget(*s, &(*s)->shards);
     remove_quietly((*s)->root);
     free((*s)->root);
     free(*s);
@@ -84,7 +84,7 @@ void spool_saved(spool *s, int64_t saved)
 {
     for (shard **at = &s->shards; *at;)
         if ((*at)->version <= saved && saved_before(s, *at, saved) >= KEPT)
-            forget(s, at);
+            spool_forget(s, at);
         else
             at = &(*at)->next;
 }

@@ -174,8 +174,8 @@ void ps_meet_peer(ps *s, const net_peer *from)
     s->standbys.peers[s->standbys.n_peers++] = *from;
 }
 
-static status take_row(ps *s, const net_message *m, const wire_head *h, bool *ret_complete,
-                       error *err)
+static status ps_take_row(ps *s, const net_message *m, const wire_head *h, bool *ret_complete,
+                          error *err)
 {
     table_row row = {.at = (uint32_t)wire_state_row(h),
                      .n = (uint32_t)wire_state_rows(h),
@@ -192,7 +192,7 @@ status ps_take_state(ps *s, const net_message *m, const wire_head *h, error *err
 {
     bool is_complete = false;
     error wrong = ERROR_INIT;
-    status st = take_row(s, m, h, &is_complete, &wrong);
+    status st = ps_take_row(s, m, h, &is_complete, &wrong);
     if (st == E_PROTOCOL) {
         ps_refuse(s, &m->from, h, st, wrong.text);
         return OK;

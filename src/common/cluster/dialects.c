@@ -106,7 +106,7 @@ status cluster_from_ranks(const cluster_world *world, int32_t rank, int32_t size
     return OK;
 }
 
-static status parse(const spec_dialect *d, const char *text, cluster **ret, error *err)
+static status dialects_parse(const spec_dialect *d, const char *text, cluster **ret, error *err)
 {
     if (!text || !text[strspn(text, " \t\r\n")])
         return cluster_local(ret, err);
@@ -119,10 +119,10 @@ static status parse(const spec_dialect *d, const char *text, cluster **ret, erro
 
 status cluster_from_tf_config(const char *json, cluster **ret, error *err)
 {
-    return parse(&spec_tf_config, json, ret, err);
+    return dialects_parse(&spec_tf_config, json, ret, err);
 }
 
 status cluster_from_cluster_spec(const char *json, cluster **ret, error *err)
 {
-    return parse(&vertex, json, ret, err);
+    return dialects_parse(&vertex, json, ret, err);
 }

@@ -53,7 +53,7 @@ static const char *value_of(const char *variable)
 }
 
 /* *ret stays as it is where the variable is absent. */
-static status read_number(const char *variable, int32_t *ret, error *err)
+static status ranks_read_number(const char *variable, int32_t *ret, error *err)
 {
     const char *text = value_of(variable);
     if (!text)
@@ -102,15 +102,15 @@ static status read_launcher(const launcher *l, ranks *r, error *err)
     *r = (ranks){.world = {.by = l->by, .local_rank = -1}};
     if (!sign)
         return OK;
-    TRY(read_number(l->size, &r->size, err));
+    TRY(ranks_read_number(l->size, &r->size, err));
     const char *missing = !value_of(l->size) ? l->size : !value_of(l->rank) ? l->rank : NULL;
     if (missing && r->size != 1)
         return FAIL(err, E_CONFIG,
                     "%s is set, but %s is not: a launcher sets both; set it, or unset the other",
                     missing == l->rank ? l->size : sign, missing);
-    TRY(read_number(l->rank, &r->rank, err));
-    TRY(read_number(l->local_rank, &r->world.local_rank, err));
-    TRY(read_number(l->local_size, &r->world.local_size, err));
+    TRY(ranks_read_number(l->rank, &r->rank, err));
+    TRY(ranks_read_number(l->local_rank, &r->world.local_rank, err));
+    TRY(ranks_read_number(l->local_size, &r->world.local_size, err));
     return check_numbers(l, r, err);
 }
 
@@ -136,10 +136,10 @@ static bool is_srun(const launcher *l)
 static status repeats_slurm(const launcher *l, bool *ret, error *err)
 {
     int32_t rank = -1, size = -1, procid = -1, tasks = -1;
-    TRY(read_number(l->rank, &rank, err));
-    TRY(read_number(l->size, &size, err));
-    TRY(read_number(slurm_step.rank, &procid, err));
-    TRY(read_number(slurm_step.size, &tasks, err));
+    TRY(ranks_read_number(l->rank, &rank, err));
+    TRY(ranks_read_number(l->size, &size, err));
+    TRY(ranks_read_number(slurm_step.rank, &procid, err));
+    TRY(ranks_read_number(slurm_step.size, &tasks, err));
     *ret = (rank < 0 || rank == procid) && (size < 0 || size == tasks);
     return OK;
 }
@@ -156,7 +156,7 @@ static status fail_disagree(const launcher *a, const launcher *b, error *err)
 }
 
 /* Whose word counts, NULL: nobody's. */
-static status choose(const launcher **ret, error *err)
+static status ranks_choose(const launcher **ret, error *err)
 {
     *ret = NULL;
     for (size_t i = 0; i < COUNT_OF(launchers); i++) {
@@ -222,7 +222,7 @@ status ranks_named_meeting(char **ret, error *err)
         return OK;
     if (!value_of("MASTER_PORT"))
         return FAIL(err, E_CONFIG, "MASTER_ADDR is set, but MASTER_PORT is not: set both");
-    TRY(read_number("MASTER_PORT", &port, err));
+    TRY(ranks_read_number("MASTER_PORT", &port, err));
     if (port < 1 || port > PORT_MOST)
         return FAIL(err, E_CONFIG, "MASTER_PORT: %d is no port; they are 1 to %d", (int)port,
                     PORT_MOST);
@@ -246,7 +246,7 @@ status ranks_read(ranks *ret, error *err)
 {
     const launcher *l = NULL;
     *ret = (ranks){.size = 0};
-    TRY(choose(&l, err));
+    TRY(ranks_choose(&l, err));
     if (!l)
         return OK;
     TRY(read_launcher(l, ret, err));

@@ -26,7 +26,7 @@ static status add_name(json_t *hosts, const char *name, error *err)
 }
 
 /* A run of digits as a number; 9 digits at most, so that it fits. */
-static bool take_number(const char **cursor, long *ret, int *ret_digits)
+static bool slurm_take_number(const char **cursor, long *ret, int *ret_digits)
 {
     size_t n = strspn(*cursor, "0123456789");
     if (n == 0 || n > 9)
@@ -52,12 +52,12 @@ static status add_ranges(json_t *hosts, const char *text, const char **cursor, c
         ++*cursor;
         long first = 0, last = 0;
         int width = 0, ignored = 0;
-        if (!take_number(cursor, &first, &width))
+        if (!slurm_take_number(cursor, &first, &width))
             return fail_hosts(text, *cursor, err);
         last = first;
         if (**cursor == '-') {
             ++*cursor;
-            if (!take_number(cursor, &last, &ignored) || last < first)
+            if (!slurm_take_number(cursor, &last, &ignored) || last < first)
                 return fail_hosts(text, *cursor, err);
         }
         for (long i = first; i <= last; i++) {
@@ -105,15 +105,15 @@ status slurm_hosts(const char *text, json_t **ret, error *err)
     return st;
 }
 
-static status add_counts(json_t *counts, const char *text, error *err)
+static status slurm_add_counts(json_t *counts, const char *text, error *err)
 {
     for (const char *cursor = text;; cursor++) {
         long count = 0, times = 1;
         int ignored = 0;
-        bool is_good = take_number(&cursor, &count, &ignored);
+        bool is_good = slurm_take_number(&cursor, &count, &ignored);
         if (is_good && strncmp(cursor, "(x", 2) == 0) {
             cursor += 2;
-            is_good = take_number(&cursor, &times, &ignored) && *cursor++ == ')';
+            is_good = slurm_take_number(&cursor, &times, &ignored) && *cursor++ == ')';
         }
         is_good = is_good && (*cursor == ',' || !*cursor) && count <= TASK_LIMIT &&
                   times <= TASK_LIMIT - (long)json_array_size(counts);
@@ -130,7 +130,7 @@ static status add_counts(json_t *counts, const char *text, error *err)
 status slurm_counts(const char *text, json_t **ret, error *err)
 {
     json_t *counts = json_array();
-    status st = add_counts(counts, text, err);
+    status st = slurm_add_counts(counts, text, err);
     if (st == OK)
         *ret = counts;
     else
@@ -202,7 +202,7 @@ static status need_number(const char *name, long *ret, error *err)
     TRY(need_variable(name, &text, err));
     const char *cursor = text;
     int ignored = 0;
-    if (!take_number(&cursor, ret, &ignored) || *cursor)
+    if (!slurm_take_number(&cursor, ret, &ignored) || *cursor)
         return FAIL(err, E_CONFIG, "%s: expected a number, got '%s'", name, text);
     return OK;
 }
@@ -230,7 +230,7 @@ static status read_nodes(step *s, error *err)
 }
 
 /* "master:1,ps:2,worker:5" */
-static status read_jobs(step *s, const char *text, error *err)
+static status slurm_read_jobs(step *s, const char *text, error *err)
 {
     for (const char *cursor = text;; cursor++) {
         size_t n = strcspn(cursor, ":,");
@@ -244,7 +244,7 @@ static status read_jobs(step *s, const char *text, error *err)
         cursor += n;
         if (is_good && *cursor == ':') {
             cursor++;
-            is_good = take_number(&cursor, &count, &ignored) && count <= TASK_LIMIT;
+            is_good = slurm_take_number(&cursor, &count, &ignored) && count <= TASK_LIMIT;
         }
         if (!is_good || (*cursor && *cursor != ','))
             return FAIL(err, E_CONFIG,
@@ -262,7 +262,7 @@ static status deal_jobs(step *s, error *err)
 {
     const char *text = getenv("TEQUIO_SLURM_JOBS");
     if (text && *text)
-        TRY(read_jobs(s, text, err));
+        TRY(slurm_read_jobs(s, text, err));
     else
         s->jobs[SLURM_ROLES - 1] = s->tasks;
     long requested = 0;

@@ -74,8 +74,8 @@ static bool names_no_port(const char *address)
     return port < 1 || port > PORT_MOST;
 }
 
-static status add_address(const reading *r, cluster_job *job, int64_t index, const char *path,
-                          const json_t *value)
+static status spec_add_address(const reading *r, cluster_job *job, int64_t index, const char *path,
+                               const json_t *value)
 {
     const char *text = json_string_value(value);
     if (json_is_null(value) && r->d->null_is_later)
@@ -92,7 +92,7 @@ static status add_address(const reading *r, cluster_job *job, int64_t index, con
     return OK;
 }
 
-static void make_room(const reading *r, cluster_job *job, int64_t n)
+static void spec_make_room(const reading *r, cluster_job *job, int64_t n)
 {
     const char **wider = arena_alloc(r->memory, (size_t)n * sizeof *wider);
     if (job->n)
@@ -101,16 +101,16 @@ static void make_room(const reading *r, cluster_job *job, int64_t n)
     job->n = (int32_t)n;
 }
 
-static status read_list(const reading *r, cluster_job *job, const char *path, const json_t *list)
+static status spec_read_list(const reading *r, cluster_job *job, const char *path, const json_t *list)
 {
     size_t n = json_array_size(list);
     if (n > TASK_LIMIT)
         return FAIL(r->err, E_CONFIG, "%s: %s: expected at most %d tasks, got %zu", r->d->variable,
                     path, TASK_LIMIT, n);
-    make_room(r, job, (int64_t)n);
+    spec_make_room(r, job, (int64_t)n);
     for (size_t i = 0; i < n; i++)
-        TRY(add_address(r, job, (int64_t)i, arena_printf(r->memory, "%s[%zu]", path, i),
-                        json_array_get(list, i)));
+        TRY(spec_add_address(r, job, (int64_t)i, arena_printf(r->memory, "%s[%zu]", path, i),
+                             json_array_get(list, i)));
     return OK;
 }
 
@@ -140,11 +140,11 @@ static status read_sparse(const reading *r, cluster_job *job, const char *path,
         n = index < n ? n : index + 1;
     }
     job->sparse = true;
-    make_room(r, job, n);
+    spec_make_room(r, job, n);
     json_object_foreach((json_t *)object, key, value)
     {
         as_index(key, &index);
-        TRY(add_address(r, job, index, arena_printf(r->memory, "%s[\"%s\"]", path, key), value));
+        TRY(spec_add_address(r, job, index, arena_printf(r->memory, "%s[\"%s\"]", path, key), value));
     }
     return OK;
 }
@@ -169,7 +169,7 @@ static status fail_job(const reading *r, const char *name)
     return st;
 }
 
-static status read_job(reading *r, const char *name, const json_t *value)
+static status spec_read_job(reading *r, const char *name, const json_t *value)
 {
     int i = job_of(r->d, name);
     if (i < 0)
@@ -181,7 +181,7 @@ static status read_job(reading *r, const char *name, const json_t *value)
     if (is_none)
         return OK;
     if (json_is_array(value))
-        TRY(read_list(r, &job, path, value));
+        TRY(spec_read_list(r, &job, path, value));
     else if (json_is_object(value))
         TRY(read_sparse(r, &job, path, value));
     else
@@ -203,14 +203,14 @@ static bool has_job(const reading *r, const char *name)
     return json_array_size(job) || json_object_size(job);
 }
 
-static status read_jobs(reading *r)
+static status spec_read_jobs(reading *r)
 {
     if (has_job(r, "master") && has_job(r, "chief"))
         return FAIL(r->err, E_CONFIG,
                     "If `master` node exists in `cluster`, job `chief` is not supported.");
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)r->cluster, name, value) TRY(read_job(r, name, value));
+    json_object_foreach((json_t *)r->cluster, name, value) TRY(spec_read_job(r, name, value));
     return OK;
 }
 
@@ -229,7 +229,7 @@ static status read_index(reading *r)
     return OK;
 }
 
-static status read_task(reading *r)
+static status spec_read_task(reading *r)
 {
     const json_t *type = json_object_get(r->task, "type");
     if (type && !json_is_null(type)) {
@@ -285,7 +285,7 @@ static status judge_local(reading *r)
                     r->d->variable);
     r->c->origin = CLUSTER_LOCAL;
     r->c->task = (task){.role = ROLE_WORKER, .index = 0};
-    make_room(r, &r->c->jobs[ROLE_WORKER], 1);
+    spec_make_room(r, &r->c->jobs[ROLE_WORKER], 1);
     r->c->is_chief = true;
     r->c->master_is_worker = true;
     return OK;
@@ -318,7 +318,7 @@ static void place_lone_server(reading *r)
 {
     cluster_job *ps = &r->c->jobs[ROLE_PS];
     const char *address = ps->address[0];
-    make_room(r, ps, r->index + 1);
+    spec_make_room(r, ps, r->index + 1);
     ps->address[0] = NULL;
     ps->address[r->index] = address;
     ps->sparse = true;
@@ -398,7 +398,7 @@ static void settle_member(reading *r)
     c->global_id = global_id(c);
 }
 
-static status judge(reading *r)
+static status spec_judge(reading *r)
 {
     if (!r->cluster)
         return judge_local(r);
@@ -413,7 +413,7 @@ static status judge(reading *r)
     return OK;
 }
 
-static status read_spec(reading *r, const json_t *spec)
+static status spec_read_spec(reading *r, const json_t *spec)
 {
     if (!json_is_object(spec))
         return FAIL(r->err, E_CONFIG, "%s: expected an object, got %s", r->d->variable,
@@ -421,8 +421,8 @@ static status read_spec(reading *r, const json_t *spec)
     TRY(read_object(r, spec, "cluster", &r->cluster));
     TRY(read_object(r, spec, "task", &r->task));
     if (r->cluster)
-        TRY(read_jobs(r));
-    TRY(read_task(r));
+        TRY(spec_read_jobs(r));
+    TRY(spec_read_task(r));
     return read_rest(r, spec);
 }
 
@@ -430,9 +430,9 @@ status spec_cluster(const spec_dialect *d, const json_t *spec, cluster **ret, er
 {
     reading r = {.d = d, .err = err};
     r.c = cluster_create(&r.memory);
-    status st = read_spec(&r, spec);
+    status st = spec_read_spec(&r, spec);
     if (st == OK)
-        st = judge(&r);
+        st = spec_judge(&r);
     if (st == OK)
         *ret = r.c;
     else

@@ -64,7 +64,7 @@ static status apply_settings(json_t *tree, const char *const *settings, error *e
     return OK;
 }
 
-static status gather(const config_source *source, json_t **ret, error *err)
+static status config_gather(const config_source *source, json_t **ret, error *err)
 {
     json_t *tree = NULL;
     if (source->path)
@@ -83,7 +83,7 @@ static status gather(const config_source *source, json_t **ret, error *err)
     return st;
 }
 
-static void add_nodes(config_tree *t, const char *schema, const char *path, const json_t *section)
+static void config_add_nodes(config_tree *t, const char *schema, const char *path, const json_t *section)
 {
     GROW(t->nodes, t->cap, t->n_nodes + 1);
     t->nodes[t->n_nodes++] = (config){.tree = t, .json = section, .path = path, .schema = schema};
@@ -96,23 +96,23 @@ static void add_nodes(config_tree *t, const char *schema, const char *path, cons
         const json_t *value = json_object_get(section, option_key(row));
         char *below = arena_printf(t->memory, "%s%s%s", path, *path ? "." : "", option_key(row));
         if (json_is_object(value))
-            add_nodes(t, row->bounds, below, value);
+            config_add_nodes(t, row->bounds, below, value);
         for (size_t k = 0; k < json_array_size(value); k++)
-            add_nodes(t, row->bounds, arena_printf(t->memory, "%s[%zu]", below, k),
-                      json_array_get(value, k));
+            config_add_nodes(t, row->bounds, arena_printf(t->memory, "%s[%zu]", below, k),
+                             json_array_get(value, k));
     }
 }
 
 status config_load(const config_source *source, config **ret, error *err)
 {
     json_t *written = NULL, *resolved = NULL;
-    TRY(gather(source, &written, err));
+    TRY(config_gather(source, &written, err));
     status st = config_resolve(written, &resolved, err);
     json_decref(written);
     TRY(st);
     config_tree *t = xcalloc(1, sizeof *t);
     *t = (config_tree){.memory = arena_create(), .json = resolved};
-    add_nodes(t, "", "", resolved);
+    config_add_nodes(t, "", "", resolved);
     *ret = &t->nodes[0];
     return OK;
 }
@@ -147,7 +147,7 @@ static unsigned kinds_of(const char *schema, const char *key, const char **ret_b
 }
 
 /* NULL when null, or when the section's type does not have the key. "" is the section itself. */
-static const json_t *value_of(const config *c, const char *path, unsigned wanted)
+static const json_t *config_value_of(const config *c, const char *path, unsigned wanted)
 {
     const json_t *value = c->json;
     const char *schema = c->schema;
@@ -179,7 +179,7 @@ static const unsigned any_kind = ~0U;
 
 const config *config_section(const config *c, const char *path)
 {
-    const json_t *value = value_of(c, path, OPTION_SECTION);
+    const json_t *value = config_value_of(c, path, OPTION_SECTION);
     for (size_t i = 0; value && i < c->tree->n_nodes; i++)
         if (c->tree->nodes[i].json == value)
             return &c->tree->nodes[i];
@@ -188,38 +188,38 @@ const config *config_section(const config *c, const char *path)
 
 bool config_has(const config *c, const char *path)
 {
-    return value_of(c, path, any_kind) != NULL;
+    return config_value_of(c, path, any_kind) != NULL;
 }
 
 int64_t config_int(const config *c, const char *path)
 {
-    return json_integer_value(value_of(c, path, OPTION_INT | OPTION_INTS));
+    return json_integer_value(config_value_of(c, path, OPTION_INT | OPTION_INTS));
 }
 
 double config_f64(const config *c, const char *path)
 {
     return json_number_value(
-        value_of(c, path, OPTION_NUMBER | OPTION_NUMBERS | OPTION_INT | OPTION_INTS));
+        config_value_of(c, path, OPTION_NUMBER | OPTION_NUMBERS | OPTION_INT | OPTION_INTS));
 }
 
 bool config_bool(const config *c, const char *path)
 {
-    return json_is_true(value_of(c, path, OPTION_BOOL));
+    return json_is_true(config_value_of(c, path, OPTION_BOOL));
 }
 
 const char *config_str(const config *c, const char *path)
 {
-    return json_string_value(value_of(c, path, OPTION_STRING | OPTION_CHOICE | OPTION_TYPE));
+    return json_string_value(config_value_of(c, path, OPTION_STRING | OPTION_CHOICE | OPTION_TYPE));
 }
 
 size_t config_count(const config *c, const char *path)
 {
-    return json_array_size(value_of(c, path, OPTION_ANY_LIST));
+    return json_array_size(config_value_of(c, path, OPTION_ANY_LIST));
 }
 
 const json_t *config_json(const config *c, const char *path)
 {
-    return value_of(c, path, any_kind);
+    return config_value_of(c, path, any_kind);
 }
 
 const char *config_path(const config *c)

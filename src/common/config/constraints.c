@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The value at a dotted path of sections. */
-static json_t *value_at(const json_t *tree, const char *path)
+static json_t *constraints_value_at(const json_t *tree, const char *path)
 {
     const json_t *value = tree;
     while (value && *path) {
@@ -38,7 +38,7 @@ static status fail_limit(const option_limit *limit, const json_t *value, const j
 static status check_limit(const option_limit *limit, const json_t *tree, error *err)
 {
     json_t *accepted = json_loads(limit->accepted, 0, NULL);
-    const json_t *value = value_at(tree, limit->path);
+    const json_t *value = constraints_value_at(tree, limit->path);
     size_t n = json_array_size(accepted);
     bool is_accepted = false;
     for (size_t i = 0; i < n; i++)
@@ -51,7 +51,7 @@ static status check_limit(const option_limit *limit, const json_t *tree, error *
 
 static status check_optimizer(const json_t *tree, error *err)
 {
-    const json_t *optimizer = value_at(tree, "trainer.optimizer");
+    const json_t *optimizer = constraints_value_at(tree, "trainer.optimizer");
     if (json_is_true(json_object_get(optimizer, "nesterov")) &&
         (json_real_value(json_object_get(optimizer, "momentum")) <= 0 ||
          json_real_value(json_object_get(optimizer, "dampening")) != 0))
@@ -62,7 +62,7 @@ static status check_optimizer(const json_t *tree, error *err)
 
 static status check_schedule(const json_t *tree, error *err)
 {
-    const json_t *schedule = value_at(tree, "trainer.learning_rate_scheduler");
+    const json_t *schedule = constraints_value_at(tree, "trainer.learning_rate_scheduler");
     const json_t *total = json_object_get(schedule, "total_steps");
     int64_t warmup = json_integer_value(json_object_get(schedule, "warmup_steps"));
     if (json_is_integer(total) && json_integer_value(total) <= warmup)
@@ -76,7 +76,7 @@ static status check_schedule(const json_t *tree, error *err)
 static status check_power_of_two(const json_t *tree, const char *path, error *err)
 {
     int exponent;
-    const json_t *value = value_at(tree, path);
+    const json_t *value = constraints_value_at(tree, path);
     if (!json_is_number(value) || frexp(json_number_value(value), &exponent) == 0.5)
         return OK;
     return FAIL(err, E_CONFIG, "%s: %g is not a power of two; one is %g", path,
@@ -92,23 +92,23 @@ static status check_loss_scale(const json_t *tree, error *err)
 /* Whether a step's gradient is finite is known where all of it is. */
 static bool scales_dynamically(const json_t *tree)
 {
-    const json_t *scale = value_at(tree, "trainer.loss_scale");
-    const char *precision = json_string_value(value_at(tree, "trainer.precision"));
+    const json_t *scale = constraints_value_at(tree, "trainer.loss_scale");
+    const char *precision = json_string_value(constraints_value_at(tree, "trainer.precision"));
     return json_is_string(scale) || (json_is_null(scale) && strcmp(precision, "f16") == 0);
 }
 
 /* Modes in which batches are applied one by one leave no room for what looks at a whole step. */
-static status check_mode(const json_t *tree, error *err)
+static status constraints_check_mode(const json_t *tree, error *err)
 {
-    const char *mode = json_string_value(value_at(tree, "distributed.mode"));
-    int64_t staleness = json_integer_value(value_at(tree, "distributed.staleness"));
+    const char *mode = json_string_value(constraints_value_at(tree, "distributed.mode"));
+    int64_t staleness = json_integer_value(constraints_value_at(tree, "distributed.staleness"));
     if (staleness && strcmp(mode, "ssp") != 0)
         return FAIL(err, E_CONFIG,
                     "distributed.staleness: %lld has no meaning in mode %s; expected 0, or mode ssp",
                     (long long)staleness, mode);
     if (strcmp(mode, "sync") == 0)
         return OK;
-    if (!json_is_null(value_at(tree, "trainer.grad_norm")))
+    if (!json_is_null(constraints_value_at(tree, "trainer.grad_norm")))
         return FAIL(err, E_CONFIG,
                     "trainer.grad_norm: mode %s applies every batch to every part by itself, so "
                     "nobody knows its norm; use trainer.grad_clipping, or mode sync",
@@ -118,7 +118,7 @@ static status check_mode(const json_t *tree, error *err)
                     "trainer.loss_scale: mode %s applies every batch to every part by itself, so "
                     "nobody knows whether its gradient is finite; use a number, or mode sync",
                     mode);
-    if (json_integer_value(value_at(tree, "trainer.num_gradient_accumulation_steps")) > 1)
+    if (json_integer_value(constraints_value_at(tree, "trainer.num_gradient_accumulation_steps")) > 1)
         return FAIL(err, E_CONFIG,
                     "trainer.num_gradient_accumulation_steps: mode %s applies every batch by "
                     "itself; expected 1, with a larger data_loader.batch_size, or mode sync",
@@ -128,8 +128,9 @@ static status check_mode(const json_t *tree, error *err)
 
 static status check_standbys(const json_t *tree, error *err)
 {
-    const char *mode = json_string_value(value_at(tree, "distributed.mode"));
-    if (json_integer_value(value_at(tree, "distributed.ps_replicas")) && strcmp(mode, "sync") != 0)
+    const char *mode = json_string_value(constraints_value_at(tree, "distributed.mode"));
+    if (json_integer_value(constraints_value_at(tree, "distributed.ps_replicas")) &&
+        strcmp(mode, "sync") != 0)
         return FAIL(err, E_CONFIG,
                     "distributed.ps_replicas: standbys are kept in mode sync only, not in %s; use 0",
                     mode);
@@ -144,16 +145,16 @@ status constraints_check(const json_t *tree, error *err)
     TRY(check_standbys(tree, err));
     TRY(check_schedule(tree, err));
     TRY(check_loss_scale(tree, err));
-    return check_mode(tree, err);
+    return constraints_check_mode(tree, err);
 }
 
 /* What chooses among training data does not fit others. */
 static void derive_reader(json_t *tree)
 {
     static const char *const own[] = {"augment", "labels", "range", "stride"};
-    if (!json_is_null(value_at(tree, "validation_dataset_reader")))
+    if (!json_is_null(constraints_value_at(tree, "validation_dataset_reader")))
         return;
-    json_t *reader = json_deep_copy(value_at(tree, "dataset_reader"));
+    json_t *reader = json_deep_copy(constraints_value_at(tree, "dataset_reader"));
     for (size_t i = 0; i < COUNT_OF(own); i++)
         if (json_object_get(reader, own[i]))
             json_object_set_new(reader, own[i], json_null());
@@ -163,7 +164,7 @@ static void derive_reader(json_t *tree)
 void constraints_derive(json_t *tree)
 {
     derive_reader(tree);
-    json_t *loader = value_at(tree, "validation_data_loader");
+    json_t *loader = constraints_value_at(tree, "validation_data_loader");
     if (json_is_null(json_object_get(loader, "batch_size")))
-        json_object_set(loader, "batch_size", value_at(tree, "data_loader.batch_size"));
+        json_object_set(loader, "batch_size", constraints_value_at(tree, "data_loader.batch_size"));
 }

@@ -8,7 +8,7 @@
 enum { WIDTH = 80 };
 
 /* Fills lines of WIDTH columns; the first line starts at `indent`, the others at `hang`. */
-static void add_wrapped(const char *text, int indent, int hang, buf *ret)
+static void help_add_wrapped(const char *text, int indent, int hang, buf *ret)
 {
     buf_addf(ret, "%*s", indent, "");
     int column = indent;
@@ -46,8 +46,8 @@ void config_help_text(buf *ret)
         const option *o = &option_table[i];
         buf signature = BUF_INIT;
         add_signature(o, &signature);
-        add_wrapped(signature.data, 2, 6, ret);
-        add_wrapped(o->help, 6, 6, ret);
+        help_add_wrapped(signature.data, 2, 6, ret);
+        help_add_wrapped(o->help, 6, 6, ret);
         buf_fini(&signature);
     }
 }

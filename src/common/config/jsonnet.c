@@ -27,7 +27,7 @@ static void set_variables(struct JsonnetVm *vm)
 
 /* The report is "STATIC ERROR: file:1:2: cause" or "RUNTIME ERROR: cause" over an indented trace,
  * whose first line "\tfile:1:2-3\twhat" is where it happened. */
-static status report(const char *origin, char *text, error *err)
+static status jsonnet_report(const char *origin, char *text, error *err)
 {
     static const char runtime[] = "RUNTIME ERROR: ", fixed[] = "STATIC ERROR: ";
     char *line_end = text + strcspn(text, "\n");
@@ -42,13 +42,13 @@ static status report(const char *origin, char *text, error *err)
     return FAIL(err, E_CONFIG, "%s: %s", *trace ? trace : origin, cause);
 }
 
-static status evaluate(const char *origin, const char *text, json_t **ret, error *err)
+static status jsonnet_evaluate(const char *origin, const char *text, json_t **ret, error *err)
 {
     struct JsonnetVm *vm = jsonnet_make();
     set_variables(vm);
     int failed = 0;
     char *out = jsonnet_evaluate_snippet(vm, origin, text, &failed);
-    status st = failed ? report(origin, out, err)
+    status st = failed ? jsonnet_report(origin, out, err)
                        : json_parse(out, strlen(out), origin, E_CONFIG, ret, err);
     jsonnet_realloc(vm, out, 0);
     jsonnet_destroy(vm);
@@ -61,7 +61,7 @@ status jsonnet_parse(const char *origin, const char *text, json_t **ret, error *
 {
     json_t *value = NULL;
     if (json_parse(text, strlen(text), origin, E_CONFIG, &value, NULL) != OK)
-        TRY(evaluate(origin, text, &value, err));
+        TRY(jsonnet_evaluate(origin, text, &value, err));
     if (!json_is_object(value)) {
         status st = FAIL(err, E_CONFIG, "%s: expected an object, got %s", origin, json_kind(value));
         json_decref(value);

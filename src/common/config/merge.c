@@ -38,8 +38,8 @@ static bool is_index(const char *part)
 static status merge_into(json_t *node, const char *where, const json_t *object, error *err);
 
 /* Puts `value` in the place of `old`, or merges it there. `slot` is the container. */
-static status put(json_t *slot, const char *key, size_t index, const char *where,
-                  const json_t *value, error *err)
+static status merge_put(json_t *slot, const char *key, size_t index, const char *where,
+                        const json_t *value, error *err)
 {
     json_t *old = key ? json_object_get(slot, key) : json_array_get(slot, index);
     if (json_is_object(value) && json_is_object(old))
@@ -52,7 +52,7 @@ static status put(json_t *slot, const char *key, size_t index, const char *where
 }
 
 /* The object or list below `slot`, made where nothing is; a string stands for {type: string}. */
-static json_t *descend(json_t *slot, const char *key, size_t index)
+static json_t *merge_descend(json_t *slot, const char *key, size_t index)
 {
     json_t *child = key ? json_object_get(slot, key) : json_array_get(slot, index);
     if (json_is_object(child) || json_is_array(child))
@@ -80,11 +80,11 @@ static status set_at(json_t *node, const char *where, const char *path, const js
         const char *key = in_list ? NULL : part;
         if (is_last(cursor)) {
             char *full = xasprintf("%s%s", where, path);
-            status st = put(node, key, index, full, value, err);
+            status st = merge_put(node, key, index, full, value, err);
             free(full);
             return st;
         }
-        node = descend(node, key, index);
+        node = merge_descend(node, key, index);
         next_part(&cursor, part);
     }
     return FAIL(err, E_CONFIG, "%s%s: the key is not valid UTF-8", where, path);
@@ -133,7 +133,7 @@ status merge_setting(json_t *tree, const char *origin, const char *text, error *
 }
 
 /* The row a dotted path leads to, or NULL; below `schema`. */
-static const option *row_of(const char *schema, const char *path)
+static const option *merge_row_of(const char *schema, const char *path)
 {
     const option *row = NULL;
     char part[PART_BYTES];
@@ -170,7 +170,7 @@ static void collect_unused(const char *schema, const char *where, const json_t *
     json_object_foreach((json_t *)object, key, value)
     {
         char *path = xasprintf("%s%s%s", where, *where ? "." : "", key);
-        const option *row = row_of(schema, key);
+        const option *row = merge_row_of(schema, key);
         if (!row) {
             buf_addf(ret, "%s'%s'", ret->size ? ", " : "", path);
             if (!*ret_near)

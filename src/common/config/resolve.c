@@ -56,7 +56,7 @@ static const char *hint(resolver *r, const char *word, const char *const *names,
     return near ? arena_printf(r->memory, "; did you mean '%s'?", near) : "";
 }
 
-static status check_choice(resolver *r, const option *row, const char *path, const char *word)
+static status resolve_check_choice(resolver *r, const option *row, const char *path, const char *word)
 {
     const char *names[32];
     size_t n = 0;
@@ -82,7 +82,7 @@ static status check_choice(resolver *r, const option *row, const char *path, con
     return st;
 }
 
-static status check_bounds(resolver *r, const option *row, const char *path, const json_t *value)
+static status resolve_check_bounds(resolver *r, const option *row, const char *path, const json_t *value)
 {
     char word[64];
     for (const char *cursor = row->bounds; option_word(&cursor, word, sizeof word);) {
@@ -117,7 +117,7 @@ static status resolve_number(resolver *r, const option *row, const char *path, c
     json_t *number = as_number(row->kinds, value);
     if (!number)
         return fail_kind(r, row, path, value);
-    status st = check_bounds(r, row, path, number);
+    status st = resolve_check_bounds(r, row, path, number);
     if (st == OK)
         *ret = number;
     else
@@ -157,7 +157,7 @@ static status resolve_string(resolver *r, const option *row, const char *path, c
             return FAIL(r->err, E_CONFIG, "%s: '%s' is no good; expected %s", path, text,
                         expected(r, row));
     } else {
-        TRY(check_choice(r, row, path, text));
+        TRY(resolve_check_choice(r, row, path, text));
     }
     *ret = json_string(text);
     return OK;
@@ -227,7 +227,7 @@ static status section_type(resolver *r, const char *schema, const char *path, co
         return FAIL(r->err, E_CONFIG, "%s: missing; expected %s", where, expected(r, row));
     if (!value)
         value = initial = json_loads(row->initial, JSON_DECODE_ANY, NULL);
-    status st = json_is_string(value) ? check_choice(r, row, where, json_string_value(value))
+    status st = json_is_string(value) ? resolve_check_choice(r, row, where, json_string_value(value))
                                       : fail_kind(r, row, where, value);
     if (st == OK)
         *ret = arena_strdup(r->memory, json_string_value(value));
@@ -235,8 +235,8 @@ static status section_type(resolver *r, const char *schema, const char *path, co
     return st;
 }
 
-static status fail_unknown(resolver *r, const char *schema, const char *type, const char *path,
-                           const char *key)
+static status resolve_fail_unknown(resolver *r, const char *schema, const char *type, const char *path,
+                                   const char *key)
 {
     const char *where = path_below(r, path, key);
     for (size_t i = 0; i < option_count; i++) {
@@ -295,7 +295,7 @@ static status fill_section(resolver *r, const char *schema, const char *path, co
     json_object_foreach((json_t *)object, key, ignored)
     {
         if (!option_find(schema, key, type))
-            return fail_unknown(r, schema, type, path, key);
+            return resolve_fail_unknown(r, schema, type, path, key);
     }
     for (size_t i = 0; i < option_count; i++) {
         const option *row = &option_table[i];

@@ -204,7 +204,7 @@ fault *fault_current(void)
 
 /* --- messages --- */
 
-static void pass(fault *f, const unsigned char *head, bool is_sent)
+static void fault_pass(fault *f, const unsigned char *head, bool is_sent)
 {
     for (size_t i = 0; i < f->n; i++) {
         shot *s = &f->shots[i];
@@ -217,7 +217,7 @@ static void pass(fault *f, const unsigned char *head, bool is_sent)
 
 bool fault_on_send(fault *f, const unsigned char *head)
 {
-    pass(f, head, true);
+    fault_pass(f, head, true);
     if (f->share <= 0)
         return false;
     uint64_t n = atomic_fetch_add(&f->n_sent, 1);
@@ -228,7 +228,7 @@ bool fault_on_send(fault *f, const unsigned char *head)
 
 void fault_on_receive(fault *f, const unsigned char *head)
 {
-    pass(f, head, false);
+    fault_pass(f, head, false);
 }
 
 int64_t fault_delay_us(const fault *f)

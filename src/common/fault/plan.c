@@ -205,7 +205,7 @@ static status parse_value(fault_clause *c, char *value, error *err)
     return when ? parse_when(c, when, err) : OK;
 }
 
-static bool kind_of(const char *name, fault_kind *ret)
+static bool plan_kind_of(const char *name, fault_kind *ret)
 {
     for (size_t k = 0; k < COUNT_OF(kind_names); k++)
         if (strcmp(name, kind_names[k]) == 0) {
@@ -229,7 +229,7 @@ static status parse_clause(fault_plan *p, char *word, error *err)
         free(text);
         return st;
     }
-    if (!value || !kind_of(word, &c.kind))
+    if (!value || !plan_kind_of(word, &c.kind))
         st = FAIL(err, E_USAGE,
                   "'%s': expected kill=TASK@WHEN, freeze=TASK:TIME, delay=TASK:TIME, drop=TASK:P%% "
                   "or seed=N",

@@ -52,7 +52,7 @@ bool batch_set_has(const batch_set *s, int64_t batch)
 }
 
 /* Words enough for [floor, batch]; its ends may share a word of the ring only if they are one. */
-static void reserve(batch_set *s, int64_t batch)
+static void batch_set_reserve(batch_set *s, int64_t batch)
 {
     size_t need = (size_t)(batch / 64 - s->floor / 64) + 1, n = s->n_words ? s->n_words : 1;
     while (n < need)
@@ -69,7 +69,7 @@ static void reserve(batch_set *s, int64_t batch)
 }
 
 /* The floor moves up over what is there, and leaves its bits clear for those to come. */
-static void settle(batch_set *s)
+static void batch_set_settle(batch_set *s)
 {
     while (s->floor < s->end && *word_of(s, s->floor) & bit_of(s->floor)) {
         *word_of(s, s->floor) &= ~bit_of(s->floor);
@@ -83,12 +83,12 @@ bool batch_set_add(batch_set *s, int64_t batch)
     BUG_ON(batch < 0 || !batch_set_fits(s, batch));
     if (batch_set_has(s, batch))
         return false;
-    reserve(s, batch);
+    batch_set_reserve(s, batch);
     *word_of(s, batch) |= bit_of(batch);
     s->beyond++;
     if (batch >= s->end)
         s->end = batch + 1;
-    settle(s);
+    batch_set_settle(s);
     return true;
 }
 

@@ -38,7 +38,7 @@ static void release(span *s)
     leave(s->owner);
 }
 
-static block *make(part_store *store, float *data, size_t n)
+static block *block_make(part_store *store, float *data, size_t n)
 {
     block *b = xcalloc(1, sizeof *b);
     b->store = store;
@@ -56,13 +56,13 @@ static status create(part_store *store, size_t n, block **ret, error *err)
 {
     float *data = NULL;
     TRY(store->memory->alloc(store, n, "a part's block", &data, err));
-    *ret = make(store, data, n);
+    *ret = block_make(store, data, n);
     return OK;
 }
 
 span *block_over(part_store *store, float *data, size_t n)
 {
-    block *b = make(store, data, n);
+    block *b = block_make(store, data, n);
     b->is_over = true;
     return &b->span;
 }

@@ -26,7 +26,7 @@ static bool is_frozen(const tensor_decl *t)
     return t->kind == TENSOR_FROZEN;
 }
 
-static status check_rule(const tensor_decl *t, error *err)
+static status flat_check_rule(const tensor_decl *t, error *err)
 {
     float a = t->init.a, b = t->init.b;
     switch (t->init.kind) {
@@ -52,7 +52,7 @@ static status check_rule(const tensor_decl *t, error *err)
 }
 
 /* Checks one declaration and counts its elements. */
-static status check_tensor(const tensor_decl *t, int64_t *ret_count, error *err)
+static status flat_check_tensor(const tensor_decl *t, int64_t *ret_count, error *err)
 {
     if (!t->name || !t->name[0])
         return FAIL(err, E_CONFIG, "a tensor's name is empty");
@@ -78,7 +78,7 @@ static status check_tensor(const tensor_decl *t, int64_t *ret_count, error *err)
     if (t->kind == TENSOR_STATE && !(t->momentum >= 0 && t->momentum <= 1))
         return FAIL(err, E_CONFIG, "tensor '%s': momentum %g is not in 0 .. 1", t->name,
                     (double)t->momentum);
-    TRY(check_rule(t, err));
+    TRY(flat_check_rule(t, err));
     *ret_count = empty ? 0 : count;
     return OK;
 }
@@ -97,7 +97,7 @@ static status take_tensors(flat *f, const tensor_decl *given, size_t n, error *e
     uint64_t *id = arena_alloc(f->memory, n * sizeof *id);
     int32_t *order = arena_alloc(f->memory, n * sizeof *order);
     for (size_t i = 0; i < n; i++) {
-        TRY(check_tensor(&given[i], &count[i], err));
+        TRY(flat_check_tensor(&given[i], &count[i], err));
         tensors[i] = given[i];
         tensors[i].name = arena_strdup(f->memory, given[i].name);
         id[i] = fnv1a(given[i].name, strlen(given[i].name));
@@ -200,7 +200,7 @@ static void cut_tensor(segment_walk *w, int32_t tensor)
     }
 }
 
-static void cut_segments(flat *f)
+static void flat_cut_segments(flat *f)
 {
     /* every tensor is one segment, and one more for each part edge inside it */
     size_t room = (size_t)f->n_tensors + (size_t)f->n_parts;
@@ -234,7 +234,7 @@ status flat_create(const tensor_decl *tensors, size_t n, flat **ret, error *err)
         return st;
     }
     cut_parts(f);
-    cut_segments(f);
+    flat_cut_segments(f);
     *ret = f;
     return OK;
 }

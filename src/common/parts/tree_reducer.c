@@ -34,7 +34,7 @@ static bool same(tree_node a, tree_node b)
 }
 
 /* The place of the first held node that does not lie wholly before `slot`. */
-static size_t place_of(const tree_reducer *r, uint32_t slot)
+static size_t tree_reducer_place_of(const tree_reducer *r, uint32_t slot)
 {
     size_t low = 0, high = r->n;
     while (low < high) {
@@ -49,7 +49,7 @@ static size_t place_of(const tree_reducer *r, uint32_t slot)
 
 static entry *find(const tree_reducer *r, tree_node node)
 {
-    size_t at = place_of(r, tree_node_first(node));
+    size_t at = tree_reducer_place_of(r, tree_node_first(node));
     return at < r->n && same(r->held[at].node, node) ? &r->held[at] : NULL;
 }
 
@@ -107,7 +107,7 @@ void tree_reducer_begin(tree_reducer *r, uint32_t n_slots)
     memset(r->arrived, 0, arrived_bytes(r));
 }
 
-static status check(const tree_reducer *r, tree_node node, const span *s, error *err)
+static status tree_reducer_check(const tree_reducer *r, tree_node node, const span *s, error *err)
 {
     if (!tree_node_is_valid(node, r->n_slots))
         return FAIL(err, E_PROTOCOL,
@@ -132,7 +132,7 @@ static status take_fresh(const tree_reducer *r, tree_node node, const span *s, t
 }
 
 /* left + right into whichever may be written, else into *fresh, which is used up. */
-static span *sum(part_store *store, span *left, span *right, span **fresh)
+static span *tree_reducer_sum(part_store *store, span *left, span *right, span **fresh)
 {
     span *into = left->writable ? left : right->writable ? right : *fresh;
     store->memory->sum(store, into->floats, left->floats, right->floats, span_n(into));
@@ -153,8 +153,8 @@ static entry climb(tree_reducer *r, entry e, tree_node target, part_store *store
         if (!sibling)
             break;
         bool left = e.node.index % 2 == 0;
-        e.span = left ? sum(store, e.span, sibling->span, &fresh)
-                      : sum(store, sibling->span, e.span, &fresh);
+        e.span = left ? tree_reducer_sum(store, e.span, sibling->span, &fresh)
+                      : tree_reducer_sum(store, sibling->span, e.span, &fresh);
         splice(r, (size_t)(sibling - r->held), 1, NULL, 0);
         e.node = tree_node_top(tree_node_parent(e.node), r->n_slots);
     }
@@ -170,12 +170,12 @@ static void mark_arrived(tree_reducer *r, tree_node node)
 status tree_reducer_add(tree_reducer *r, tree_node node, span *s, tree_node target,
                         const tree_reducer_pool *pool, tree_reduced *ret, error *err)
 {
-    TRY(check(r, node, s, err));
+    TRY(tree_reducer_check(r, node, s, err));
     node = tree_node_top(node, r->n_slots);
     target = tree_node_top(target, r->n_slots);
     BUG_ON(!tree_node_covers(target, node));
 
-    size_t at = place_of(r, tree_node_first(node));
+    size_t at = tree_reducer_place_of(r, tree_node_first(node));
     if (at < r->n && tree_node_covers(r->held[at].node, node)) {
         span_drop(s);
         *ret = TREE_COVERED;
@@ -190,7 +190,7 @@ status tree_reducer_add(tree_reducer *r, tree_node node, span *s, tree_node targ
     splice(r, at, gone, NULL, 0);
     mark_arrived(r, node);
     entry e = climb(r, (entry){node, s}, target, pool->store, fresh);
-    splice(r, place_of(r, tree_node_first(e.node)), 0, &e, 1);
+    splice(r, tree_reducer_place_of(r, tree_node_first(e.node)), 0, &e, 1);
     *ret = same(e.node, target) ? TREE_COMPLETE : TREE_HELD;
     return OK;
 }

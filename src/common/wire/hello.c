@@ -71,7 +71,8 @@ void hello_pack(const hello_facts *facts, buf *ret)
 }
 
 /* "'trainer.seed' is 2 there, 1 here" */
-static status fail_differs(const Wire__Hello *hello, const config *ours, task who, task self, error *err)
+static status hello_fail_differs(const Wire__Hello *hello, const config *ours, task who, task self,
+                                 error *err)
 {
     buf lines = BUF_INIT;
     char key[256] = "", name[TASK_NAME], own[TASK_NAME];
@@ -107,7 +108,7 @@ status hello_check(const Wire__Hello *hello, const config *ours, task self, task
     char digest[SHA256_HEX];
     config_digest(ours, digest);
     if (strcmp(digest, hello->config_digest) != 0)
-        return fail_differs(hello, ours, t, self, err);
+        return hello_fail_differs(hello, ours, t, self, err);
     *ret_task = t;
     return OK;
 }

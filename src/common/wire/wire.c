@@ -109,7 +109,7 @@ enum {
     NODE = NODE_LEVEL | NODE_INDEX
 };
 
-static uint64_t value_at(const wire_head *h, int place)
+static uint64_t wire_value_at(const wire_head *h, int place)
 {
     switch (place) {
     case PART:
@@ -142,7 +142,7 @@ static int places_explained(const wire_head *h)
 #define MESSAGE(name, number, from, to, phase, payload)
 #define PLAIN(message, places) fits |= h->type == WIRE_##message ? (places) : 0;
 #define FIELD(message, field, place, kind)                                                         \
-    fits |= h->type == WIRE_##message && IS_##kind(value_at(h, place)) ? (place) : 0;
+    fits |= h->type == WIRE_##message && IS_##kind(wire_value_at(h, place)) ? (place) : 0;
 #include "proto/messages.def"
 #undef MESSAGE
     return fits;
@@ -154,9 +154,9 @@ static status check_fields(const wire_head *h, error *err)
                                               "node's index", "tag",  "flag AGAIN"};
     int fits = places_explained(h);
     for (int i = 0; i < PLACES; i++)
-        if (value_at(h, 1 << i) && !(fits & 1 << i))
+        if (wire_value_at(h, 1 << i) && !(fits & 1 << i))
             return FAIL(err, E_PROTOCOL, "%s: its %s cannot be %llu", wire_type_name(h->type), names[i],
-                        (unsigned long long)value_at(h, 1 << i));
+                        (unsigned long long)wire_value_at(h, 1 << i));
     return OK;
 }
 
@@ -344,7 +344,7 @@ void wire_declaration_clear(Wire__Declaration *m)
     wire__declaration__init(m);
 }
 
-static status read_tensor(const Wire__Tensor *t, tensor_decl *ret, error *err)
+static status wire_read_tensor(const Wire__Tensor *t, tensor_decl *ret, error *err)
 {
     if (t->n_dim > TENSOR_RANK || t->kind > TENSOR_FROZEN || t->init > INIT_PUSHED)
         return FAIL(err, E_PROTOCOL, "declaration of '%s': rank, kind or rule out of range", t->name);
@@ -370,7 +370,7 @@ status wire_declaration_read(const Wire__Declaration *m, wire_declaration *ret, 
     flat *f = NULL;
     status st = OK;
     for (size_t i = 0; st == OK && i < m->n_tensors; i++)
-        st = read_tensor(m->tensors[i], &decls[i], err);
+        st = wire_read_tensor(m->tensors[i], &decls[i], err);
     if (st == OK)
         st = flat_create(decls, m->n_tensors, &f, err);
     free(decls);

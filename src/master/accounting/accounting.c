@@ -109,7 +109,7 @@ static status files_open(accounting *l, int64_t step, error *err)
     return st;
 }
 
-static void write_events(accounting *l, float rate)
+static void accounting_write_events(accounting *l, float rate)
 {
     const accounting_totals *t = &l->totals;
     for (size_t i = 0; i < t->last_step.n; i++) {
@@ -151,14 +151,14 @@ static bool is_told(const accounting *l, int64_t step)
 }
 
 /* Of steps that come from the journal the files may tell already. */
-static void tell(accounting *l)
+static void accounting_tell(accounting *l)
 {
     int64_t step = l->totals.step;
     float rate = lr_schedule_rate(&l->o.rates, step - 1);
     if (is_told(l, step) && step > l->line_told)
         write_line(l, rate);
     if (is_told(l, step) && step > l->event_told)
-        write_events(l, rate);
+        accounting_write_events(l, rate);
 }
 
 /* --- steps --- */
@@ -209,7 +209,7 @@ static void step_over(accounting *l)
 {
     update_totals(l);
     update_speed(l);
-    tell(l);
+    accounting_tell(l);
     size_t often = BASE_EVERY + 8 * (size_t)l->o.steps.per_step;
     if (journal_since_base(l->journal) >= often)
         write_base(l);
@@ -256,10 +256,9 @@ int64_t accounting_settle(accounting *l, int64_t until)
 
 /* --- life --- */
 
-static status take_record(void *user, const journal_record *r, error *err)
+static void take_record(void *user, const journal_record *r)
 {
     accounting *l = user;
-    (void)err;
     if (r->kind == JOURNAL_BASE && !l->metric_sums)
         l->metric_sums = metric_sums_create(&l->o.steps, &r->base);
     if (r->kind == JOURNAL_REPORT)
@@ -267,9 +266,8 @@ static status take_record(void *user, const journal_record *r, error *err)
     bool anyway = r->kind == JOURNAL_CLOSED && r->report.step == metric_sums_completed(l->metric_sums)->step;
     for (; metric_sums_advance(l->metric_sums, anyway); anyway = false) {
         update_totals(l);
-        tell(l);
+        accounting_tell(l);
     }
-    return OK;
 }
 
 /* Where the journal is gone: of the epoch under way nothing is known. */
@@ -334,13 +332,11 @@ status accounting_open(const accounting_options *options, int64_t saved, int64_t
     return OK;
 }
 
-static status note_highest(void *user, const journal_record *r, error *err)
+static void note_highest(void *user, const journal_record *r)
 {
-    (void)err;
     int64_t *highest = user;
     int64_t step = r->kind == JOURNAL_BASE ? r->base.step - 1 : r->report.step;
     *highest = step > *highest ? step : *highest;
-    return OK;
 }
 
 status accounting_told(const jobdir *dir, int64_t *ret, error *err)

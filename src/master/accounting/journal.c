@@ -48,7 +48,7 @@ static void put_double(buf *b, double x)
     put(b, bits, 8);
 }
 
-static void put_metrics(buf *b, const metric_set *m)
+static void journal_put_metrics(buf *b, const metric_set *m)
 {
     put(b, m->n, 1);
     for (size_t i = 0; i < m->n; i++) {
@@ -91,10 +91,10 @@ static void base_encode(buf *b, const completed_steps *s)
     record_begin(b);
     put(b, (uint64_t)s->step, 8);
     put(b, (uint64_t)s->examples, 8);
-    put_metrics(b, &s->last_step);
-    put_metrics(b, &s->epoch);
+    journal_put_metrics(b, &s->last_step);
+    journal_put_metrics(b, &s->epoch);
     for (size_t i = 0; i < METRIC_SUMS_EPOCHS; i++)
-        put_metrics(b, &s->epochs[i]);
+        journal_put_metrics(b, &s->epochs[i]);
     put(b, (uint64_t)s->lost, 8);
     put(b, (uint64_t)s->last_lost, 8);
     record_end(b, JOURNAL_BASE);
@@ -108,7 +108,7 @@ typedef struct cursor {
     bool bad;
 } cursor;
 
-static uint64_t get(cursor *c, size_t bytes)
+static uint64_t journal_get(cursor *c, size_t bytes)
 {
     uint64_t x = 0;
     if (c->left < bytes) {
@@ -124,7 +124,7 @@ static uint64_t get(cursor *c, size_t bytes)
 
 static double get_double(cursor *c)
 {
-    uint64_t bits = get(c, 8);
+    uint64_t bits = journal_get(c, 8);
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
@@ -132,15 +132,15 @@ static double get_double(cursor *c)
 
 static void get_metrics(cursor *c, metric_set *ret)
 {
-    size_t n = (size_t)get(c, 1);
+    size_t n = (size_t)journal_get(c, 1);
     *ret = (metric_set){.n = 0};
     c->bad |= n > METRIC_COUNT_MAX;
     for (size_t i = 0; !c->bad && i < n; i++) {
         char text[NAME_MOST + 1] = "";
-        size_t bytes = (size_t)get(c, 1);
+        size_t bytes = (size_t)journal_get(c, 1);
         c->bad |= bytes > NAME_MOST;
         for (size_t k = 0; !c->bad && k < bytes; k++)
-            text[k] = (char)get(c, 1);
+            text[k] = (char)journal_get(c, 1);
         const char *name = metric_known(text);
         double sum = get_double(c), count = get_double(c);
         if (!c->bad && name)
@@ -152,22 +152,22 @@ static bool record_decode(journal_kind kind, const unsigned char *data, size_t b
                           journal_record *ret)
 {
     cursor c = {.at = data, .left = bytes};
-    int64_t step = (int64_t)get(&c, 8);
+    int64_t step = (int64_t)journal_get(&c, 8);
     ret->kind = kind;
     ret->report = (slot_report){.step = step};
     if (kind == JOURNAL_REPORT) {
-        ret->report.slot = (uint32_t)get(&c, 4);
-        ret->report.examples = (int64_t)get(&c, 8);
+        ret->report.slot = (uint32_t)journal_get(&c, 4);
+        ret->report.examples = (int64_t)journal_get(&c, 8);
         get_metrics(&c, &ret->report.metrics);
     } else if (kind == JOURNAL_BASE) {
-        ret->base = (completed_steps){.step = step, .examples = (int64_t)get(&c, 8)};
+        ret->base = (completed_steps){.step = step, .examples = (int64_t)journal_get(&c, 8)};
         get_metrics(&c, &ret->base.last_step);
         get_metrics(&c, &ret->base.epoch);
         for (size_t i = 0; i < METRIC_SUMS_EPOCHS; i++)
             get_metrics(&c, &ret->base.epochs[i]);
         if (c.left) {   /* 0.9 and earlier did not count them */
-            ret->base.lost = (int64_t)get(&c, 8);
-            ret->base.last_lost = (int64_t)get(&c, 8);
+            ret->base.lost = (int64_t)journal_get(&c, 8);
+            ret->base.last_lost = (int64_t)journal_get(&c, 8);
         }
     }
     bool known = kind == JOURNAL_REPORT || kind == JOURNAL_BASE || kind == JOURNAL_CLOSED;
@@ -182,7 +182,7 @@ static void file_head(uint64_t job_id, buf *ret)
     put(ret, job_id, 8);
 }
 
-static bool is_ours(const fs_map *map, uint64_t job_id)
+static bool journal_is_ours(const fs_map *map, uint64_t job_id)
 {
     buf head = BUF_INIT;
     file_head(job_id, &head);
@@ -192,14 +192,14 @@ static bool is_ours(const fs_map *map, uint64_t job_id)
 }
 
 /* The record at `at`; false: there is none, or no whole and sound one. */
-static bool find_record(const fs_map *map, size_t at, journal_record *ret)
+static bool journal_find_record(const fs_map *map, size_t at, journal_record *ret)
 {
     const unsigned char *p = map->data + at;
     size_t left = map->bytes - at;
     cursor c = {.at = p, .left = left};
-    size_t bytes = (size_t)get(&c, 4);
-    journal_kind kind = (journal_kind)get(&c, 4);
-    uint32_t crc = (uint32_t)get(&c, 4);
+    size_t bytes = (size_t)journal_get(&c, 4);
+    journal_kind kind = (journal_kind)journal_get(&c, 4);
+    uint32_t crc = (uint32_t)journal_get(&c, 4);
     if (c.bad || bytes > left - HEAD || crc != checksum(p, HEAD + bytes))
         return false;
     ret->begin = at;
@@ -207,15 +207,14 @@ static bool find_record(const fs_map *map, size_t at, journal_record *ret)
     return record_decode(kind, p + HEAD, bytes, ret);
 }
 
-static status walk(const fs_map *map, uint64_t job_id, journal_visit *visit, void *user,
-                   size_t *ret_end, error *err)
+static void journal_walk(const fs_map *map, uint64_t job_id, journal_visit *visit, void *user,
+                         size_t *ret_end)
 {
     journal_record r;
-    size_t at = is_ours(map, job_id) ? FILE_HEAD : 0;
+    size_t at = journal_is_ours(map, job_id) ? FILE_HEAD : 0;
     *ret_end = at;
-    for (; at && find_record(map, at, &r); *ret_end = at = r.end)
-        TRY(visit(user, &r, err));
-    return OK;
+    for (; at && journal_find_record(map, at, &r); *ret_end = at = r.end)
+        visit(user, &r);
 }
 
 status journal_read(const char *path, uint64_t job_id, journal_visit *visit, void *user,
@@ -226,9 +225,9 @@ status journal_read(const char *path, uint64_t job_id, journal_visit *visit, voi
     if (!fs_exists(path))
         return OK;
     TRY(fs_map_open(path, &map, err));
-    status st = walk(&map, job_id, visit, user, ret_end, err);
+    journal_walk(&map, job_id, visit, user, ret_end);
     fs_map_close(&map);
-    return st;
+    return OK;
 }
 
 /* --- the file --- */
@@ -267,16 +266,14 @@ typedef struct choice {
     int64_t step; /* that BASE's */
 } choice;
 
-static status choose_base(void *user, const journal_record *r, error *err)
+static void choose_base(void *user, const journal_record *r)
 {
     choice *c = user;
-    (void)err;
     if (r->kind == JOURNAL_BASE &&
         (r->base.step <= c->oldest || (!c->begin && r->base.step <= c->saved))) {
         c->begin = r->begin;
         c->step = r->base.step;
     }
-    return OK;
 }
 
 static bool is_kept(const choice *c, const journal_record *r)
@@ -286,13 +283,13 @@ static bool is_kept(const choice *c, const journal_record *r)
     return r->kind != JOURNAL_BASE && r->report.step >= c->step && r->report.step < c->until;
 }
 
-static status take_back(journal *j, const fs_map *map, const choice *c, error *err)
+static status journal_take_back(journal *j, const fs_map *map, const choice *c, error *err)
 {
     buf kept = BUF_INIT;
     file_head(j->job_id, &kept);
     journal_record r;
     size_t n = 0;
-    for (size_t at = FILE_HEAD; find_record(map, at, &r); at = r.end)
+    for (size_t at = FILE_HEAD; journal_find_record(map, at, &r); at = r.end)
         if (is_kept(c, &r)) {
             buf_add(&kept, map->data + at, r.end - r.begin);
             n++;
@@ -325,10 +322,9 @@ static status open_or_begin(journal *j, const journal_place *place, const comple
     size_t end;
     if (fs_exists(place->path))
         TRY(fs_map_open(place->path, &map, err));
-    status st = walk(&map, place->job_id, choose_base, &c, &end, err);
+    journal_walk(&map, place->job_id, choose_base, &c, &end);
     *ret_found = c.begin > 0;
-    if (st == OK)
-        st = c.begin ? take_back(j, &map, &c, err) : begin_anew(j, otherwise, err);
+    status st = c.begin ? journal_take_back(j, &map, &c, err) : begin_anew(j, otherwise, err);
     fs_map_close(&map);
     return st;
 }
@@ -367,7 +363,7 @@ void journal_report(journal *j, const slot_report *r)
     put(&j->record, (uint64_t)r->step, 8);
     put(&j->record, r->slot, 4);
     put(&j->record, (uint64_t)r->examples, 8);
-    put_metrics(&j->record, &r->metrics);
+    journal_put_metrics(&j->record, &r->metrics);
     record_end(&j->record, JOURNAL_REPORT);
     bool is_first = !j->file.waiting.size;
     append(j);

@@ -68,9 +68,8 @@ typedef struct journal_record {
     completed_steps base;
     size_t begin, end; /* where it lies in the file */
 } journal_record;
-typedef status journal_visit(void *user, const journal_record *r, error *err);
-/* *ret_end: where the last whole record ends; 0: the file is absent or no journal of that job. A
- * status other than OK from `visit` ends the walk and is returned. */
+typedef void journal_visit(void *user, const journal_record *r);
+/* *ret_end: where the last whole record ends; 0: the file is absent or no journal of that job. */
 MUST_USE status journal_read(const char *path, uint64_t job_id, journal_visit *visit, void *user,
                              size_t *ret_end, error *err);
 

@@ -91,7 +91,7 @@ static bool is_too_far(const metric_sums *t, int64_t step)
 
 /* Room for `step` too; more than the first few steps are open only when somebody's reports are late
  * for long. */
-static void reserve(metric_sums *t, int64_t step)
+static void metric_sums_reserve(metric_sums *t, int64_t step)
 {
     int64_t n = t->n_open;
     while (step - t->sums.step >= n)
@@ -112,7 +112,7 @@ bool metric_sums_take(metric_sums *t, const slot_report *r)
     if (r->step < t->sums.step || is_too_far(t, r->step) ||
         r->slot >= steps_slots(&t->steps, r->step))
         return false;
-    reserve(t, r->step);
+    metric_sums_reserve(t, r->step);
     open_step *s = at_step(t, r->step);
     if (s->is_in[r->slot])
         return false;

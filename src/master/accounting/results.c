@@ -158,7 +158,7 @@ static json_t *number_or_null(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-static void put_metrics(json_t *into, const char *prefix, const metric_set *m)
+static void results_put_metrics(json_t *into, const char *prefix, const metric_set *m)
 {
     for (size_t i = 0; i < m->n; i++) {
         char key[96];
@@ -180,7 +180,7 @@ status results_epoch(results *r, int64_t step, const metric_set *training, doubl
     int64_t number = step / steps_per_epoch(&r->o.steps) - 1;
     json_t *metrics = json_pack("{sI sI sf}", "epoch", (json_int_t)number, "step", (json_int_t)step,
                                 "training_duration_s", wall_s);
-    put_metrics(metrics, "training", training);
+    results_put_metrics(metrics, "training", training);
     status st = write_epoch(r, &(epoch){.number = number, .metrics = metrics}, err);
     if (st == OK)
         epoch_add(r, number, step, metrics);
@@ -209,7 +209,8 @@ static status load_flat(const results *r, int64_t step, bool verify, float **ret
 }
 
 /* With `ret_sha256` it is the job's result: then all that is read is verified. */
-static status export_model(const results *r, int64_t step, const char *file, char *ret_sha256, error *err)
+static status results_export_model(const results *r, int64_t step, const char *file, char *ret_sha256,
+                                   error *err)
 {
     float *values = NULL;
     TRY(jobdir_check_ours(r->o.dir, err));
@@ -229,7 +230,7 @@ static status write_best(const results *r, const epoch *e, error *err)
     status st = fs_mkdir(dir, 1, err);
     free(dir);
     TRY(st);
-    TRY(export_model(r, e->step, "best/model.safetensors", NULL, err));
+    TRY(results_export_model(r, e->step, "best/model.safetensors", NULL, err));
     return jobdir_write_json(r->o.dir, "best/metrics.json", e->metrics, err);
 }
 
@@ -275,7 +276,7 @@ static status read_evaluation(const results *r, const epoch *e, json_t **ret, er
 }
 
 /* A strictly better value is the best. One that is not finite (null in JSON) is never better. */
-static standing compare(const results *r, const epoch *e, const json_t *value)
+static standing results_compare(const results *r, const epoch *e, const json_t *value)
 {
     double x = json_number_value(value), best = r->standing.best;
     bool improved = json_is_number(value) &&
@@ -286,11 +287,11 @@ static standing compare(const results *r, const epoch *e, const json_t *value)
 }
 
 /* Epochs are judged in their order. What cannot be written is judged again. */
-static status judge(results *r, epoch *e, error *err)
+static status results_judge(results *r, epoch *e, error *err)
 {
     json_t *evaluation = NULL;
     TRY(read_evaluation(r, e, &evaluation, err));
-    standing now = compare(r, e, json_object_get(evaluation, r->metric));
+    standing now = results_compare(r, e, json_object_get(evaluation, r->metric));
     put_validation(e, evaluation, now.best_epoch);
     status st = write_epoch(r, e, err);
     if (st == OK && now.best_step == e->step && checkpoint_is_there(r->o.dir, e->step))
@@ -319,7 +320,7 @@ status results_poll(results *r, bool *ret_stop, error *err)
     while (results_waiting(r)) {
         epoch *e = &r->epochs[r->n_judged];
         if (results_has(r, e->step))
-            TRY(judge(r, e, err));
+            TRY(results_judge(r, e, err));
         else if (can_be_judged(r, e->step))
             break;
         else
@@ -461,7 +462,7 @@ static status write_metrics(const results *r, const json_t *summary, error *err)
 status results_finish(results *r, const results_end *end, error *err)
 {
     char digest[SHA256_HEX];
-    TRY(export_model(r, end->steps_done, "model.safetensors", digest, err));
+    TRY(results_export_model(r, end->steps_done, "model.safetensors", digest, err));
     find_validation(r, end->steps_done);
     json_t *summary = summary_of(r, end, digest);
     status st = put_skipped(r, end->steps_done, summary, err);

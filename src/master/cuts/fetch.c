@@ -128,7 +128,7 @@ void fetches_drop(fetches *f, uint32_t id)
     }
 }
 
-static status complete(fetch *one, error *err)
+static status fetch_complete(fetch *one, error *err)
 {
     char digest[SHA256_HEX];
     sha256_end(&one->hash, digest);
@@ -169,7 +169,7 @@ status fetches_take(fetches *f, const shard_piece *piece, const void *data, size
     *at = one->next;
     fetch_free(f->done);
     f->done = one;
-    TRY(complete(one, err));
+    TRY(fetch_complete(one, err));
     *ret = one->report;
     *ret_done = true;
     return OK;

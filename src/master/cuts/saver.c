@@ -292,7 +292,7 @@ status saver_prune(const saver *s, int64_t best_step, error *err)
     return st;
 }
 
-static status write_manifest(const saver *s, const open_cut *c, error *err)
+static status saver_write_manifest(const saver *s, const open_cut *c, error *err)
 {
     manifest m = {
         .step = c->version,
@@ -381,7 +381,7 @@ status saver_commit(saver *s, int64_t best_step, error *err)
 {
     open_cut *c = first_written(s);
     BUG_ON(!c);
-    TRYF(write_manifest(s, c, err), err, "checkpoint step %lld", (long long)c->version);
+    TRYF(saver_write_manifest(s, c, err), err, "checkpoint step %lld", (long long)c->version);
     if (c->version > s->last) {
         s->last = c->version;
         s->batches = c->batches;

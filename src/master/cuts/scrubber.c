@@ -18,7 +18,7 @@ struct scrubber {
 };
 
 /* Damage may lie in memory, or on the way: then it is not there the second time. */
-static void *run(void *arg)
+static void *scrubber_run(void *arg)
 {
     scrubber *s = arg;
     thread_idle();
@@ -31,7 +31,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-static void join(scrubber *s)
+static void scrubber_join(scrubber *s)
 {
     if (!s->runs)
         return;
@@ -50,7 +50,7 @@ void scrubber_destroy(scrubber **s)
     if (!s || !*s)
         return;
     atomic_store(&(*s)->stop, true);
-    join(*s);
+    scrubber_join(*s);
     free(*s);
     *s = NULL;
 }
@@ -68,7 +68,7 @@ void scrubber_begin(scrubber *s, const jobdir *d, int64_t step)
     s->step = step;
     error_clear(&s->why);
     atomic_store(&s->is_over, false);
-    s->runs = thread_start(&s->thread, "scrubber", run, s, NULL) == OK;
+    s->runs = thread_start(&s->thread, "scrubber", scrubber_run, s, NULL) == OK;
     if (!s->runs)
         free(s->dir);
 }
@@ -77,7 +77,7 @@ bool scrubber_take(scrubber *s, int64_t *ret_step, status *ret_st, error *why)
 {
     if (!s->runs || !atomic_load(&s->is_over))
         return false;
-    join(s);
+    scrubber_join(s);
     *ret_step = s->step;
     *ret_st = s->st;
     *why = s->why;

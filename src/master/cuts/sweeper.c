@@ -24,7 +24,7 @@ static void sweep(const sweeper *s)
         LOG_W("CHECKPOINTS", "old ones take room still: %s", why.text);
 }
 
-static void *run(void *arg)
+static void *sweeper_run(void *arg)
 {
     sweeper *s = arg;
     pthread_mutex_lock(&s->lock);
@@ -48,7 +48,7 @@ sweeper *sweeper_create(const jobdir *d)
     s->dir = d;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->news, NULL);
-    s->runs = thread_start(&s->thread, "sweeper", run, s, NULL) == OK;
+    s->runs = thread_start(&s->thread, "sweeper", sweeper_run, s, NULL) == OK;
     return s;
 }
 

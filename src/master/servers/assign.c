@@ -44,7 +44,7 @@ static bool has_shard(const claim *c, const claim *newest, int32_t shard)
 
 /* The shard as it was assigned, of those who hold it whole. Who stands by may have become complete
  * since the era began, if it was in it. */
-static holders find_holders(const claim *claims, const claim *newest, int32_t shard)
+static holders assign_find_holders(const claim *claims, const claim *newest, int32_t shard)
 {
     const holders *h = &newest->assignment[shard];
     bool acts = has_shard(&claims[h->acting], newest, shard), stands_by = false;
@@ -61,10 +61,10 @@ bool assign_find(assign *a, const claim *claims)
 {
     const claim *newest = find_newest(a, claims);
     for (int32_t i = 0; i < a->n; i++)
-        if (!newest || find_holders(claims, newest, i).acting == HOLDER_NONE)
+        if (!newest || assign_find_holders(claims, newest, i).acting == HOLDER_NONE)
             return false;
     for (int32_t i = 0; i < a->n; i++)
-        a->shards[i] = find_holders(claims, newest, i);
+        a->shards[i] = assign_find_holders(claims, newest, i);
     return true;
 }
 

@@ -49,7 +49,7 @@ static bool is_finite(double x)
     return x - x == 0;
 }
 
-static verdict decide(const vote *v)
+static verdict vote_decide(const vote *v)
 {
     double sum = 0;
     for (int32_t p = 0; p < v->n_parts; p++)
@@ -74,7 +74,7 @@ status vote_add(vote *v, int64_t step, const vote_part *p, bool *ret_complete, v
     v->is_in[p->part] = true;
     if (--v->missing)
         return OK;
-    *ret = decide(v);
+    *ret = vote_decide(v);
     *ret_complete = true;
     vote_begin(v, step + 1);
     return OK;

@@ -302,3 +302,14 @@ void graph_reindex(graph *g)
     for (int32_t i = 0; i < g->n_nodes; i++)
         names_put(&g->node_names, g->nodes[i].name, i);
 }
+
+double graph_flops(const graph *g)
+{
+    double sum = 0;
+    for (int32_t i = 0; i < graph_n_nodes(g); i++) {
+        const graph_node *n = graph_node_at(g, i);
+        if (graph_op_of(n->op)->flops)
+            sum += graph_op_of(n->op)->flops(g, n);
+    }
+    return sum;
+}

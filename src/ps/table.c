@@ -154,11 +154,6 @@ status table_load(table *t, int32_t part, uint64_t row, const void *data, size_t
     return t->o.store->memory->write(t->o.store, to->floats, data, e->pool.n, err);
 }
 
-bool table_holds(const table *t, int32_t part)
-{
-    return part >= 0 && part < t->o.flat->n_parts && t->entries[part].held;
-}
-
 size_t table_bytes(const table *t)
 {
     size_t bytes = 0;

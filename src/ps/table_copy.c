@@ -154,3 +154,8 @@ status table_take_copy(table *t, int32_t part, int64_t version, const table_row 
     *ret_complete = true;
     return OK;
 }
+
+bool table_holds(const table *t, int32_t part)
+{
+    return part >= 0 && part < t->o.flat->n_parts && t->entries[part].held;
+}

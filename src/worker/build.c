@@ -185,7 +185,7 @@ static status check_memory(const worker *w, error *err)
 status worker_build(worker *w, error *err)
 {
     w->schedule = training_schedule(w->o->config);
-    w->driver = w->schedule.in_order ? &driver_sync : &driver_async;
+    w->mode = w->schedule.in_order ? &mode_sync : &mode_async;
     TRY(variants_build(w->o->config, &w->variants, err));
     if (w->o->self.index == 0)
         variants_warn(w->o->config, &w->variants);
@@ -208,7 +208,7 @@ status worker_build(worker *w, error *err)
         .hooks = {.welcome = worker_on_welcome, .part = worker_on_part, .gone = worker_on_gone,
                   .refused = worker_on_refused, .user = w},
     };
-    TRY(w->driver->build(w, &servers, err));
+    TRY(w->mode->build(w, &servers, err));
     return w->o->master ? worker_dial_master(w, w->o->master, err) : OK;
 }
 

@@ -10,7 +10,7 @@
 #include "common/parts/schedule.h"
 #include "metric/reports.h"
 #include "worker/async_lanes.h"
-#include "worker/driver.h"
+#include "worker/mode.h"
 #include "worker/sync_driver.h"
 #include "worker/variants.h"
 #include "worker/worker.h"
@@ -31,13 +31,13 @@ typedef struct worker {
     net_waker *waker;
     peers *peers;                   /* of the lanes' engines; NULL: none */
     schedule schedule;
-    const driver *driver;           /* by it */
+    const worker_mode *mode;        /* by it */
     lane_shared *shared;            /* [n_shared] */
     int32_t n_shared;               /* 1: of all lanes; else one a lane */
     lane **lanes;
-    kv *kv;                         /* of driver_sync, like the next */
+    kv *kv;                         /* of mode_sync, like the next */
     sync_driver *sync_driver;
-    async_lanes *async_lanes;       /* of driver_async */
+    async_lanes *async_lanes;       /* of mode_async */
     reports *reports;
     buf hello;
     buf packed;                     /* the control payload being sent; kept, so that steps allocate nothing */
@@ -93,7 +93,7 @@ MUST_USE status worker_dial_master(worker *w, const char *endpoint, error *err);
 /* `h`: the type, and the fields that it has of its own. */
 MUST_USE status worker_say_proto(worker *w, wire_head h, const ProtobufCMessage *m, error *err);
 
-/* measured.c */
+/* reports.c */
 /* One of them: REPORT. `user` is the worker. */
 MUST_USE status worker_say_report(void *user, int64_t step, uint32_t slot, const ProtobufCMessage *m,
                                   error *err);

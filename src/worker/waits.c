@@ -15,14 +15,14 @@ const char *worker_master_trouble(const worker *w)
     if (w->master)
         return w->refused;
     for (int32_t s = 0; s < w->o->n_servers; s++)
-        if (kv_server_refused(w->driver->kv(w), s))
-            return kv_server_refused(w->driver->kv(w), s);
+        if (kv_server_refused(w->mode->kv(w), s))
+            return kv_server_refused(w->mode->kv(w), s);
     return "no server knows its address yet";
 }
 
 char *worker_describe_server(const worker *w, int32_t part)
 {
-    const kv *servers = w->driver->kv(w);
+    const kv *servers = w->mode->kv(w);
     int32_t s = kv_server_of(servers, part);
     const char *refused = kv_server_refused(servers, s);
     return xasprintf("%s server=%d %s%s%s", kv_server_name(servers, s), s,
@@ -51,7 +51,7 @@ static void say_wait(worker *w, double waited)
               worker_unless_silent(w, "the master waits for other tasks"));
         return;
     }
-    w->driver->say_wait(w, waited);
+    w->mode->say_wait(w, waited);
 }
 
 void worker_warn_of_waits(worker *w, int64_t now)
@@ -65,7 +65,7 @@ void worker_warn_of_waits(worker *w, int64_t now)
     int64_t step = -1;
     bool computing = false;
     if (w->has_view)
-        step = w->driver->progress(w, &computing);
+        step = w->mode->progress(w, &computing);
     if (step != w->seen_step || computing) {
         w->seen_step = step;
         w->progress_us = now;

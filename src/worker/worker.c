@@ -95,7 +95,7 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
     w->progress_us = clock_us();
     LOG_I("BEGIN", "step=%lld era=%u slots=%zu lanes=%d", (long long)m->start_step, h->era,
           m->n_slots, w->o->n_lanes);
-    return w->driver->begin(w, m, &s, err);
+    return w->mode->begin(w, m, &s, err);
 }
 
 static status take_view(worker *w, const wire_head *h, const Wire__View *m, error *err)
@@ -113,8 +113,8 @@ static status take_view(worker *w, const wire_head *h, const Wire__View *m, erro
     w->view_id = m->id;
     if (!w->has_view || h->era != w->identity.era)
         st = begin_era(w, h, m, err);
-    if (st == OK && w->driver->view)
-        st = w->driver->view(w, &share, m->limit, err);
+    if (st == OK && w->mode->view)
+        st = w->mode->view(w, &share, m->limit, err);
     share_free(&share);
     return st;
 }
@@ -166,19 +166,19 @@ static status take_proto(worker *w, const net_message *m, const wire_head *h, er
 
 static status take_limit(worker *w, int64_t limit, error *err)
 {
-    return w->has_view && w->driver->limit ? w->driver->limit(w, limit, err) : OK;
+    return w->has_view && w->mode->limit ? w->mode->limit(w, limit, err) : OK;
 }
 
 static status take_lease(worker *w, const wire_head *h, error *err)
 {
     bool is_current = w->has_view && h->era == w->identity.era;
-    return is_current && w->driver->lease ? w->driver->lease(w, h, err) : OK;
+    return is_current && w->mode->lease ? w->mode->lease(w, h, err) : OK;
 }
 
 static status take_reported(worker *w, const wire_head *h, error *err)
 {
     bool is_current = w->has_view && h->era == w->identity.era;
-    return is_current && w->driver->recorded ? w->driver->recorded(w, h, err) : OK;
+    return is_current && w->mode->recorded ? w->mode->recorded(w, h, err) : OK;
 }
 
 /* What the master last announced: a view or limit that did not arrive is asked for. */
@@ -283,7 +283,7 @@ void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wir
     if (m->status == OK || m->status >= STATUS_COUNT || w->outcome != OK)
         return;
     unsigned others;
-    const char *name = kv_server_name(w->driver->kv(w), server);
+    const char *name = kv_server_name(w->mode->kv(w), server);
     /* which of us does not fit the job is the master's to say, where there is one */
     if (m->status == E_CONFIG && !is_another && (w->has_view || w->o->master)) {
         if (log_pace_allows(&w->refused_pace, clock_us(), &others))
@@ -322,8 +322,8 @@ static status say_alive(worker *w, error *err)
     if (!w->welcomed || !w->has_view)
         return say_hello(w, err);
     wire_head h = {.type = WIRE_HEARTBEAT};
-    wire_set_heartbeat_held(&h, w->driver->held(w));
-    wire_set_heartbeat_computing(&h, w->driver->computing(w));
+    wire_set_heartbeat_held(&h, w->mode->held(w));
+    wire_set_heartbeat_computing(&h, w->mode->computing(w));
     return send_head(w, h, NULL, err);
 }
 
@@ -341,7 +341,7 @@ static status check_master_lost(const worker *w, error *err)
 static status say_delivered(worker *w, bool again, error *err)
 {
     bool is_heard = w->has_view && w->welcomed;
-    return is_heard && w->driver->say_delivered ? w->driver->say_delivered(w, again, err) : OK;
+    return is_heard && w->mode->say_delivered ? w->mode->say_delivered(w, again, err) : OK;
 }
 
 static status tick(worker *w, error *err)
@@ -355,13 +355,13 @@ static status tick(worker *w, error *err)
     if (now - w->tick_us < SECOND_US)
         return OK;
     w->tick_us = now;
-    TRY(w->driver->tick(w, err));
+    TRY(w->mode->tick(w, err));
     TRY(say_alive(w, err));
     TRY(say_delivered(w, true, err));
     worker_tell_hung(w);
     TRY(worker_look_for_end(w, err));
     if (worker_master_is_silent(w))
-        TRY(kv_greet(w->driver->kv(w), err)); /* the servers may know another one */
+        TRY(kv_greet(w->mode->kv(w), err)); /* the servers may know another one */
     return check_master_lost(w, err);
 }
 
@@ -377,13 +377,13 @@ static status turn(worker *w, net_socket **sockets, size_t n, error *err)
 {
     if (w->o->abort && atomic_load(w->o->abort))
         return FAIL(err, E_ABORTED, "another role of this process failed");
-    net_socket *const *servers = w->driver->sockets(w);
+    net_socket *const *servers = w->mode->sockets(w);
     memcpy(sockets, servers, n * sizeof *sockets);
     sockets[n] = w->master;
     TRY(settle_stores(w, err));
     TRY(net_poll(sockets, n + 1, w->waker, TICK_MS, err));
     TRY(serve_master(w, err));
-    TRY(w->driver->serve(w, err));
+    TRY(w->mode->serve(w, err));
     TRY(say_delivered(w, false, err));
     return tick(w, err);
 }

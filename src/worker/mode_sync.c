@@ -156,7 +156,7 @@ static void say_wait(const worker *w, double waited)
     free(server);
 }
 
-const driver driver_sync = {
+const worker_mode mode_sync = {
     .build = build,
     .begin = begin,
     .view = take_view,

@@ -89,7 +89,7 @@ static void say_wait(const worker *w, double waited)
     free(server);
 }
 
-const driver driver_async = {
+const worker_mode mode_async = {
     .build = build,
     .begin = begin,
     .lease = take_lease,

@@ -1,12 +1,12 @@
 /*
- * What drives a worker's lanes, by the job's schedule: in order all lanes follow the versions of one set of
- * weights (drive_sync.c, over sync_driver.h); otherwise each has its own and computes what is leased to it
- * (drive_async.c, over async_lanes.h).
+ * A worker's mode: how its lanes come by weights and work, by the job's schedule. In order all lanes follow
+ * the versions of one set of weights (mode_sync.c, over sync_driver.h); otherwise each has its own and
+ * computes what is leased to it (mode_async.c, over async_lanes.h).
  *
  * Threads: belongs to the worker's thread.
  */
-#ifndef TEQUIO_WORKER_DRIVER_H
-#define TEQUIO_WORKER_DRIVER_H
+#ifndef TEQUIO_WORKER_MODE_H
+#define TEQUIO_WORKER_MODE_H
 
 #include "kv/kv.h"
 #include "worker/sync_driver.h"
@@ -14,7 +14,7 @@
 struct worker;
 
 /* What may be NULL is so marked: then there is nothing to do. */
-typedef struct driver {
+typedef struct worker_mode {
     MUST_USE status (*build)(struct worker *w, const kv_options *servers, error *err);
 
     /* The first view of an era, whose steps are `s`. */
@@ -41,8 +41,8 @@ typedef struct driver {
     /* A number that changes with every step or batch done. *ret_busy: a lane computes, and does not wait. */
     int64_t (*progress)(const struct worker *w, bool *ret_busy);
     void (*say_wait)(const struct worker *w, double waited);        /* for what the lanes wait */
-} driver;
+} worker_mode;
 
-extern const driver driver_sync, driver_async;
+extern const worker_mode mode_sync, mode_async;
 
 #endif

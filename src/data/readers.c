@@ -44,9 +44,13 @@ static status open_by(const reader_request *request, dataset **ret, error *err)
     if (i < COUNT_OF(readers))
         return readers[i].open(request, ret, err);
     const char *type = config_str(request->reader, "type");
-    return FAIL(err, E_CONFIG,
-                "%s.type: no reader '%s'; there are idx, text, arrays, csv and cifar10",
-                config_path(request->reader), type ? type : "null");
+    buf known = BUF_INIT;
+    for (i = 0; i < COUNT_OF(readers); i++)
+        buf_addf(&known, "%s%s", !i ? "" : i + 1 < COUNT_OF(readers) ? ", " : " and ", readers[i].type);
+    status st = FAIL(err, E_CONFIG, "%s.type: no reader '%s'; there are %s",
+                     config_path(request->reader), type ? type : "null", known.data);
+    buf_fini(&known);
+    return st;
 }
 
 status dataset_open(const config *reader, const char *path, dataset **ret, error *err)

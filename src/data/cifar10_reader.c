@@ -79,7 +79,7 @@ static const reader_ops cifar10_ops = {.read = read_example,
                                        .close = close_reader,
                                        .contents = contents};
 
-static status add_file(cifar10_reader *r, const char *path, error *err)
+static status cifar10_reader_add_file(cifar10_reader *r, const char *path, error *err)
 {
     if (r->n_files == FILES)
         return FAIL(err, E_DATA, "'%s': there are more than %d files", path, FILES);
@@ -100,7 +100,7 @@ static status add_file(cifar10_reader *r, const char *path, error *err)
 }
 
 /* The training files of an unpacked archive: data_batch_1.bin and so on. */
-static status add_folder(cifar10_reader *r, const char *path, error *err)
+static status cifar10_reader_add_folder(cifar10_reader *r, const char *path, error *err)
 {
     char **names = NULL;
     size_t n = 0;
@@ -110,7 +110,7 @@ static status add_folder(cifar10_reader *r, const char *path, error *err)
         if (strncmp(names[i], "data_batch_", strlen("data_batch_")) != 0)
             continue;
         char *file = xasprintf("%s/%s", path, names[i]);
-        st = add_file(r, file, err);
+        st = cifar10_reader_add_file(r, file, err);
         free(file);
     }
     fs_list_free(names, n);
@@ -127,7 +127,7 @@ status cifar10_reader_open(const cifar10_reader_options *options, const char *pa
     r->base.ops = &cifar10_ops;
     struct stat s;
     bool is_folder = stat(path, &s) == 0 && S_ISDIR(s.st_mode);
-    status st = is_folder ? add_folder(r, path, err) : add_file(r, path, err);
+    status st = is_folder ? cifar10_reader_add_folder(r, path, err) : cifar10_reader_add_file(r, path, err);
     if (st != OK) {
         close_reader(&r->base);
         return st;

@@ -39,7 +39,7 @@ static void close_reader(dataset *d)
 
 /* --- reading --- */
 
-static status read_example(const dataset *d, int64_t example, void *const *ret, error *err)
+static status csv_reader_read_example(const dataset *d, int64_t example, void *const *ret, error *err)
 {
     (void)err;
     const csv_reader *r = (const csv_reader *)d;
@@ -87,7 +87,7 @@ static void contents(const dataset *d, content_digest *ret)
     }
 }
 
-static const reader_ops csv_ops = {.read = read_example,
+static const reader_ops csv_ops = {.read = csv_reader_read_example,
                                    .close = close_reader,
                                    .contents = contents,
                                    .vocabulary = vocabulary,
@@ -209,7 +209,7 @@ static status load_vocabulary(csv_reader *r, const reader_vocabulary *given, err
     return st;
 }
 
-static void write_vocabulary(csv_reader *r)
+static void csv_reader_write_vocabulary(csv_reader *r)
 {
     json_t *whole = json_object();
     for (size_t i = 0; i < r->n; i++) {
@@ -283,7 +283,7 @@ static status read_rows(csv_reader *r, const csv_reader_options *o, csv *c, size
     return OK;
 }
 
-static void describe_fields(csv_reader *r)
+static void csv_reader_describe_fields(csv_reader *r)
 {
     dataset *d = &r->base;
     size_t n_words = r->n - r->has_label - r->n_numbers;
@@ -322,8 +322,8 @@ status csv_reader_open(const csv_reader_options *options, const char *path, data
     if (options->vocabulary)
         TRY_OUT(st, load_vocabulary(r, options->vocabulary, err));
     TRY_OUT(st, read_rows(r, options, &c, count_lines(&text), err));
-    describe_fields(r);
-    write_vocabulary(r);
+    csv_reader_describe_fields(r);
+    csv_reader_write_vocabulary(r);
     *ret = &r->base;
 out:
     csv_close(&c);

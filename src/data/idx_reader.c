@@ -167,7 +167,7 @@ static status check_counts(const idx_reader *r, error *err)
     return OK;
 }
 
-static status check_labels(const idx_reader *r, int64_t classes, int64_t *ret_classes, error *err)
+static status idx_reader_check_labels(const idx_reader *r, int64_t classes, int64_t *ret_classes, error *err)
 {
     int64_t largest = 0;
     for (int64_t i = 0; i < r->base.examples; i++) {
@@ -203,7 +203,7 @@ static status add_labels(idx_reader *r, const idx_reader_options *o, const char 
     int64_t classes = 0;
     TRY(open_labels(o->labels, images, &r->labels, err));
     TRY(check_counts(r, err));
-    TRY(check_labels(r, o->classes, &classes, err));
+    TRY(idx_reader_check_labels(r, o->classes, &classes, err));
     r->base.fields[FIELD_LABEL] =
         (data_field){.name = "label", .dtype = DT_I64, .classes = classes};
     r->base.n_fields = FIELDS;

@@ -80,8 +80,8 @@ static status make_tokenizer(const text_reader_options *o, const source *text, c
 }
 
 /* Which part of the text is read, and how many examples it gives. */
-static status cut(text_reader *r, const text_reader_options *o, int64_t n, const char *path,
-                  error *err)
+static status text_reader_cut(text_reader *r, const text_reader_options *o, int64_t n, const char *path,
+                              error *err)
 {
     const dataset_part all = {.to = 1.0}, *part = o->part ? o->part : &all;
     int64_t first = 0, end = 0;
@@ -115,7 +115,7 @@ static status open_text(text_reader *r, const text_reader_options *o, const sour
     TRY(tokenizer_encode(r->tokenizer, text->data, text->bytes, path, &r->tokens, &n, err));
     r->context = o->context;
     r->stride = o->stride;
-    TRY(cut(r, o, (int64_t)n, path, err));
+    TRY(text_reader_cut(r, o, (int64_t)n, path, err));
     text_reader_fields(o->context, tokenizer_size(r->tokenizer), r->base.fields);
     r->base.n_fields = FIELDS;
     return OK;

@@ -66,8 +66,8 @@ static void write_vocabulary(tokenizer *t)
 /* --- characters --- */
 
 /* The next character of a text that a vocabulary can hold. */
-static status next(const unsigned char *text, size_t bytes, size_t at, const char *origin,
-                   uint32_t *ret_code, size_t *ret_bytes, error *err)
+static status tokenizer_next(const unsigned char *text, size_t bytes, size_t at, const char *origin,
+                             uint32_t *ret_code, size_t *ret_bytes, error *err)
 {
     size_t n = utf8_decode(text + at, bytes - at, ret_code);
     if (n == 0)
@@ -89,7 +89,7 @@ static status mark(const unsigned char *text, size_t bytes, const char *origin, 
     size_t n = 0;
     uint32_t code = 0;
     for (size_t at = 0; at < bytes; at += n) {
-        TRY(next(text, bytes, at, origin, &code, &n, err));
+        TRY(tokenizer_next(text, bytes, at, origin, &code, &n, err));
         seen[code / WORD] |= (uint64_t)1 << code % WORD;
     }
     return OK;
@@ -139,7 +139,7 @@ static status encode_characters(const tokenizer *t, const unsigned char *text, s
     size_t n = 0, count = 0;
     uint32_t code = 0;
     for (size_t at = 0; at < bytes; at += n) {
-        TRY(next(text, bytes, at, origin, &code, &n, err));
+        TRY(tokenizer_next(text, bytes, at, origin, &code, &n, err));
         int64_t token = find(t, code);
         if (token < 0)
             return FAIL(err, E_DATA,

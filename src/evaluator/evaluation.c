@@ -34,7 +34,7 @@ bool evaluation_needs_vocabulary(const config *c)
     return dataset_learns(config_section(c, "validation_dataset_reader"));
 }
 
-static status open_data(evaluation *e, const evaluation_options *o, error *err)
+static status evaluation_open_data(evaluation *e, const evaluation_options *o, error *err)
 {
     const char *path = o->data_path ? o->data_path : config_str(o->config, "validation_data_path");
     if (!path)
@@ -162,7 +162,7 @@ static status check_memory(const evaluation *e, const evaluation_options *o, err
 
 /* --- opening --- */
 
-static status build_model(evaluation *e, const evaluation_options *o, error *err)
+static status evaluation_build_model(evaluation *e, const evaluation_options *o, error *err)
 {
     void *memory = NULL;
     TRY(build_graphs(e, o, err));
@@ -187,8 +187,8 @@ status evaluation_open(const evaluation_options *options, evaluation **ret, erro
     e->is_over = options->is_over;
     e->user = options->user;
     status st;
-    TRY_OUT(st, open_data(e, options, err));
-    TRY_OUT(st, build_model(e, options, err));
+    TRY_OUT(st, evaluation_open_data(e, options, err));
+    TRY_OUT(st, evaluation_build_model(e, options, err));
     *ret = e;
 out:
     if (st != OK)

@@ -99,7 +99,7 @@ static bool is_final(const evaluator *e, int64_t step)
 }
 
 /* The next checkpoint to evaluate, or NONE; then *ret_final tells whether the final one is done. */
-static int64_t choose(evaluator *e, const int64_t *list, size_t n, bool *ret_final)
+static int64_t evaluator_choose(evaluator *e, const int64_t *list, size_t n, bool *ret_final)
 {
     *ret_final = false;
     if (n == 0)
@@ -383,7 +383,7 @@ static size_t without_damaged(evaluator *e, int64_t *list, size_t n)
 }
 
 /* One look and what follows from it. */
-static status look(evaluator *e, bool *ret_done, error *err)
+static status evaluator_look(evaluator *e, bool *ret_done, error *err)
 {
     bool done = liveness_done(&e->liveness), final, differs;
     TRY(liveness_check(&e->liveness, err));
@@ -395,7 +395,7 @@ static status look(evaluator *e, bool *ret_done, error *err)
     TRY(checkpoint_list(e->dir, &list, &n, err));
     int64_t newest = n ? list[n - 1] : NONE;
     n = without_damaged(e, list, n);
-    int64_t step = choose(e, list, n, &final);
+    int64_t step = evaluator_choose(e, list, n, &final);
     free(list);
     if (final && !done)
         TRY(check_whole(e, newest, &final, err));
@@ -434,7 +434,7 @@ status evaluator_run(const evaluator_options *options, error *err)
         st = open_evaluation(&e, true, err);
     bool done = false;
     while (st == OK && !done && !is_stopped(&e))
-        st = look(&e, &done, err);
+        st = evaluator_look(&e, &done, err);
     evaluation_close(&e.evaluation);
     events_close(&e.events);
     heartbeat_end(&life);

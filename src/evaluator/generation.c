@@ -53,7 +53,7 @@ static status open_tokenizer(generation *g, const config *reader, error *err)
     return OK;
 }
 
-static status build_model(generation *g, error *err)
+static status generation_build_model(generation *g, error *err)
 {
     TRY(model_build(
         &(model_request){
@@ -109,7 +109,7 @@ status generation_open(const generation_options *options, generation **ret, erro
     g->o = *options;
     status st;
     TRY_OUT(st, open_tokenizer(g, config_section(options->config, "dataset_reader"), err));
-    TRY_OUT(st, build_model(g, err));
+    TRY_OUT(st, generation_build_model(g, err));
     TRY_OUT(st, find_ends(g, err));
     *ret = g;
 out:
@@ -182,7 +182,7 @@ static int64_t best_of(const float *scores, int64_t size)
 }
 
 /* The token at which a running sum of probabilities passes a random share of their whole sum. */
-static int64_t draw(generation *g, const float *scores)
+static int64_t generation_draw(generation *g, const float *scores)
 {
     int64_t best = best_of(scores, g->size);
     if (g->o.temperature == 0.0)
@@ -213,7 +213,7 @@ status generation_next(generation *g, char *ret, size_t *ret_bytes, error *err)
         if (!isfinite(scores[i]))
             return FAIL(err, E_NONFINITE, "'%s': the model's scores are not finite numbers",
                         weights_origin(g->o.weights));
-    int64_t token = draw(g, scores);
+    int64_t token = generation_draw(g, scores);
     append(g, token);
     *ret_bytes = tokenizer_decode(g->tokenizer, token, ret);
     return OK;

@@ -18,7 +18,7 @@ struct heartbeat {
     char *job_dir;
 };
 
-static void *run(void *arg)
+static void *heartbeat_run(void *arg)
 {
     heartbeat *a = arg;
     pthread_mutex_lock(&a->lock);
@@ -54,7 +54,7 @@ status heartbeat_begin(const char *job_dir, heartbeat **ret, error *err)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&a->end, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    status st = thread_start(&a->thread, "evaluator.alive", run, a, err);
+    status st = thread_start(&a->thread, "evaluator.alive", heartbeat_run, a, err);
     if (st != OK)
         heartbeat_free(&a);
     *ret = a;

@@ -34,7 +34,7 @@ static void forget(local *l)
     l->argv = NULL;
 }
 
-static status start(void *user, int i, int life, child_start *ret, error *err)
+static status local_start(void *user, int i, int life, child_start *ret, error *err)
 {
     (void)err;
     extern char **environ;
@@ -70,7 +70,7 @@ int local_run(const local_options *options, error *err)
     if (st != OK)
         return status_exit_code(st);
     supervise_options all = {.n = l.roster.n,
-                             .start = start,
+                             .start = local_start,
                              .user = &l,
                              .restarts = options->restarts,
                              .primary_decides = options->primary_decides,

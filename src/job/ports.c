@@ -26,7 +26,7 @@ static socklen_t address_of(const char *host, int port, address *ret)
 }
 
 /* Returns errno, 0 when it listens. */
-static int open_at(address *at, socklen_t bytes, int *ret_fd, int *ret_port)
+static int ports_open_at(address *at, socklen_t bytes, int *ret_fd, int *ret_port)
 {
     int fd = socket(at->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
@@ -53,7 +53,7 @@ static int open_at(address *at, socklen_t bytes, int *ret_fd, int *ret_port)
 status port_listen(int port, const char *task, int *ret_fd, int *ret_port, error *err)
 {
     address at;
-    int cause = open_at(&at, address_of(PORTS_HOST, port, &at), ret_fd, ret_port);
+    int cause = ports_open_at(&at, address_of(PORTS_HOST, port, &at), ret_fd, ret_port);
     if (cause == EADDRINUSE)
         return FAIL(err, E_CONFIG,
                     "port %d is in use (%s needs it): choose another with --start-port, or leave "
@@ -70,9 +70,9 @@ status port_open(const char *host, int port, int *ret_fd, int *ret_port, error *
     socklen_t bytes = address_of(host, port, &at);
     if (!bytes)
         return FAIL(err, E_CONFIG, "listen on '%s': not a numeric address", host);
-    int cause = open_at(&at, bytes, ret_fd, ret_port);
+    int cause = ports_open_at(&at, bytes, ret_fd, ret_port);
     if (cause == EAFNOSUPPORT && !host) /* a kernel without IPv6 */
-        cause = open_at(&at, address_of("0.0.0.0", port, &at), ret_fd, ret_port);
+        cause = ports_open_at(&at, address_of("0.0.0.0", port, &at), ret_fd, ret_port);
     return cause ? FAIL(err, cause == EADDRINUSE ? E_CONFIG : E_IO, "listen on %s port %d: %s",
                         host ? host : "all addresses", port, strerror(cause))
                  : OK;

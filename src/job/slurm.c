@@ -171,7 +171,7 @@ typedef struct waiting {
     error *err;
 } waiting;
 
-static status submit(waiting *w, const char *script)
+static status slurm_submit(waiting *w, const char *script)
 {
     int n = 0;
     while (w->o->sbatch[n])
@@ -247,7 +247,7 @@ static status read_code(const waiting *w, int *ret)
 }
 
 /* Until the job says that it is done, or Slurm knows it no more. */
-static int await_end(waiting *w)
+static int slurm_await_end(waiting *w)
 {
     enum { LOOKS_A_QUESTION = 5 };
     for (int look = 0;; look++) {
@@ -302,13 +302,13 @@ int slurm_run(const slurm_options *o, error *err)
     if (st == OK && o->waits)
         st = signals_open(false, &w.signals, err);
     if (st == OK)
-        st = submit(&w, script);
+        st = slurm_submit(&w, script);
     free(script);
     if (st == OK) {
         fprintf(stderr, "tequio: submitted as Slurm's job %s; its output: %s\n", w.id, w.log);
         w.done = xasprintf("%s/done.%s", o->log_dir, w.id);
         w.stop = xasprintf("%s/stop.%s", o->log_dir, w.id);
-        code = o->waits ? await_end(&w) : 0;
+        code = o->waits ? slurm_await_end(&w) : 0;
     }
     close_waiting(&w);
     if (code && err->code == OK)

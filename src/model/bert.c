@@ -29,7 +29,7 @@ static status output(net *n, const encoder *e, const char *prefix, graph_val x, 
     return net_layer_norm(n, net_below(n, prefix, "LayerNorm"), epsilon, err);
 }
 
-static status layer(net *n, const encoder *e, const char *name, error *err)
+static status bert_layer(net *n, const encoder *e, const char *name, error *err)
 {
     static const char *const parts[3] = {"query", "key", "value"};
     graph_val x = n->end, qkv[3];
@@ -65,7 +65,7 @@ static status add_types(net *n, const config *model, int64_t width, graph_val su
     return graph_add_1(n->g, OP_ADD, "bert.embeddings.types", sum, 2, NULL, &sum[0], err);
 }
 
-static status embed(net *n, const config *model, const encoder *e, graph_val ids, error *err)
+static status bert_embed(net *n, const config *model, const encoder *e, graph_val ids, error *err)
 {
     int64_t places = config_int(model, "context");
     graph_val table, sum[2];
@@ -165,9 +165,9 @@ status build_bert(net *n, const config *model, net_outputs *ret, error *err)
     TRY(attention_mask(n, e.tokens, &e.attention.mask, err));
     n->init = NET_NORMAL;
     n->deviation = deviation;
-    TRY(embed(n, model, &e, ids, err));
+    TRY(bert_embed(n, model, &e, ids, err));
     for (int64_t i = 0; i < config_int(model, "num_layers"); i++)
-        TRY(layer(n, &e, arena_printf(graph_arena(n->g), "bert.encoder.layer.%lld", (long long)i),
-                  err));
+        TRY(bert_layer(n, &e, arena_printf(graph_arena(n->g), "bert.encoder.layer.%lld", (long long)i),
+                       err));
     return head(n, model, &e, ret, err);
 }

@@ -1,7 +1,7 @@
 /* cnn: convolutions that keep the size, each followed by an activation and 2x2 max pooling. */
 #include "model/builders.h"
 
-static status block(net *n, const config *model, size_t k, int64_t filters, error *err)
+static status cnn_block(net *n, const config *model, size_t k, int64_t filters, error *err)
 {
     arena *a = graph_arena(n->g);
     const char *activation = config_str(model, "activation");
@@ -26,7 +26,7 @@ status build_convolutions(net *n, const config *model, error *err)
 {
     const json_t *channels = config_json(model, "channels");
     for (size_t i = 0; i < config_count(model, "channels"); i++)
-        TRY(block(n, model, i + 1, json_integer_value(json_array_get(channels, i)), err));
+        TRY(cnn_block(n, model, i + 1, json_integer_value(json_array_get(channels, i)), err));
     return OK;
 }
 

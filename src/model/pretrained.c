@@ -104,7 +104,7 @@ static status open_path(reading *r, error *err)
 /* --- names --- */
 
 /* `to` with $0 .. $9 replaced by what the groups matched in `name`. */
-static const char *expand(arena *a, const char *to, const char *name, const regmatch_t *groups)
+static const char *pretrained_expand(arena *a, const char *to, const char *name, const regmatch_t *groups)
 {
     const char *out = "";
     for (; *to; to++) {
@@ -142,7 +142,7 @@ static status rename_by(reading *r, const char *pattern, const char *to, error *
             st = FAIL(err, E_CONFIG, "%s.map: two patterns match '%s'", config_path(r->section),
                       s->tensor->name);
         else /* group 1 is the whole: the pattern's own begin behind it */
-            s->name = expand(r->memory, to, s->tensor->name, groups + 1);
+            s->name = pretrained_expand(r->memory, to, s->tensor->name, groups + 1);
     }
     regfree(&compiled);
     return st;
@@ -227,8 +227,8 @@ static const char *shape_text(int32_t rank, const int64_t *dim, char *text)
 }
 
 /* One tensor of the model; what is wrong with it goes into `wrong`. */
-static status take(reading *r, const tensor_decl *d, int64_t n, float *out, size_t *matched,
-                   buf *wrong, error *err)
+static status pretrained_take(reading *r, const tensor_decl *d, int64_t n, float *out, size_t *matched,
+                              buf *wrong, error *err)
 {
     char have[SHAPE_TEXT], want[SHAPE_TEXT];
     source *s = r->n_sources ? bsearch(&(source){.name = d->name}, r->sources, r->n_sources,
@@ -272,7 +272,7 @@ static status fill(reading *r, const flat *f, float *out, buf *report, error *er
     size_t matched = 0;
     status st = OK;
     for (int32_t t = 0; t < f->n_tensors && st == OK; t++)
-        st = take(r, &f->tensors[t], f->count[t], out + f->offset[t], &matched, &wrong, err);
+        st = pretrained_take(r, &f->tensors[t], f->count[t], out + f->offset[t], &matched, &wrong, err);
     if (st == OK && wrong.size)
         st = FAIL(err, E_DATA,
                   "'%s': %s; tensors to draw belong into %s.ignore, other names into "

@@ -158,7 +158,7 @@ status build_wide_deep(net *n, const config *model, net_outputs *ret, error *err
 /* --- dlrm --- */
 
 /* A linear layer with the first weights of the authors' program. */
-static status dense(net *n, const char *name, int64_t features, error *err)
+static status tables_dense(net *n, const char *name, int64_t features, error *err)
 {
     int64_t width = net_shape(n)->dim[1];
     double both = (double)(width + features);
@@ -185,7 +185,7 @@ static status tower(net *n, const char *name, const config *model, const char *k
     const json_t *widths = config_json(model, key);
     for (size_t i = 0; i < config_count(model, key); i++) {
         int64_t features = json_integer_value(json_array_get(widths, i));
-        TRY(dense(n, arena_printf(a, "%s.%zu", name, 2 * i), features, err));
+        TRY(tables_dense(n, arena_printf(a, "%s.%zu", name, 2 * i), features, err));
         TRY(net_activation(n, arena_printf(a, "%s.%zu", name, 2 * i + 1), "relu", err));
     }
     return OK;
@@ -244,7 +244,7 @@ status build_dlrm(net *n, const config *model, net_outputs *ret, error *err)
     if (n->loss->features < 1)
         return FAIL(err, E_CONFIG, "%s: the data do not say how many scores it has to give",
                     config_path(model));
-    TRY(dense(n, arena_printf(graph_arena(n->g), "top_l.%zu", last), n->loss->features, err));
+    TRY(tables_dense(n, arena_printf(graph_arena(n->g), "top_l.%zu", last), n->loss->features, err));
     ret->at[ret->n++] = n->end;
     return OK;
 }

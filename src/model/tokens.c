@@ -58,8 +58,8 @@ status net_conv1d(net *n, const char *name, int64_t features, double deviation, 
     return graph_add_1(n->g, OP_GEMM, name, in, 3, NULL, &n->end, err);
 }
 
-static status attend(net *n, const char *name, const attention_layer *l, const graph_val in[5],
-                     error *err)
+static status tokens_attend(net *n, const char *name, const attention_layer *l, const graph_val in[5],
+                            error *err)
 {
     bool drops = n->request->mode == MODEL_TRAIN && l->dropout > 0.0;
     attention_attr attr = {
@@ -86,7 +86,7 @@ status net_attention(net *n, const char *name, const attention_layer *l, error *
 {
     graph_val in[5] = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     TRY(by_example(n, n->end, l->tokens, &in[0], err));
-    return attend(n, name, l, in, err);
+    return tokens_attend(n, name, l, in, err);
 }
 
 status net_attention_of(net *n, const char *name, const attention_layer *l, const graph_val qkv[3],
@@ -95,7 +95,7 @@ status net_attention_of(net *n, const char *name, const attention_layer *l, cons
     graph_val in[5];
     for (int i = 0; i < 3; i++)
         TRY(by_example(n, qkv[i], l->tokens, &in[i], err));
-    return attend(n, name, l, in, err);
+    return tokens_attend(n, name, l, in, err);
 }
 
 status net_check_heads(const net *n, int64_t width, int64_t heads, error *err)

@@ -25,7 +25,7 @@ static status close_branch(net *n, const char *name, double dropout, graph_val x
     return net_add(n, arena_printf(graph_arena(n->g), "%s.add", name), x, err);
 }
 
-static status block(net *n, const decoder *d, const char *name, error *err)
+static status transformer_lm_block(net *n, const decoder *d, const char *name, error *err)
 {
     arena *a = graph_arena(n->g);
     graph_val x = n->end;
@@ -43,8 +43,8 @@ static status block(net *n, const decoder *d, const char *name, error *err)
 }
 
 /* The sum of what stands for each token and for its place. */
-static status embed(net *n, const decoder *d, int64_t places, graph_val ids, graph_val *ret_table,
-                    error *err)
+static status transformer_lm_embed(net *n, const decoder *d, int64_t places, graph_val ids, graph_val *ret_table,
+                                   error *err)
 {
     graph_val sum[2];
     tensor_decl positions = {.rank = 2,
@@ -101,9 +101,9 @@ status build_transformer_lm(net *n, const config *model, net_outputs *ret, error
                     config_path(model), (long long)places, (long long)tokens);
     n->init = NET_NORMAL;
     n->deviation = deviation;
-    TRY(embed(n, &d, places, ids, &table, err));
+    TRY(transformer_lm_embed(n, &d, places, ids, &table, err));
     for (int64_t i = 0; i < config_int(model, "num_layers"); i++)
-        TRY(block(n, &d, arena_printf(graph_arena(n->g), "h.%lld", (long long)i), err));
+        TRY(transformer_lm_block(n, &d, arena_printf(graph_arena(n->g), "h.%lld", (long long)i), err));
     TRY(net_layer_norm(n, "ln_f", epsilon, err));
     TRY(graph_add_1(n->g, OP_GEMM, "head", (graph_val[]){n->end, table}, 2,
                     &(gemm_attr){GEMM_UNSCALED, .trans_b = true}, &n->end, err));

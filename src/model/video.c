@@ -38,7 +38,7 @@ static status split_conv(net *n, const char *name, int64_t filters, int64_t betw
     return net_batch_norm(n, arena_printf(a, "%s.1", name), momentum, epsilon, err);
 }
 
-static status block(net *n, const char *name, int64_t filters, int64_t stride, error *err)
+static status video_block(net *n, const char *name, int64_t filters, int64_t stride, error *err)
 {
     arena *a = graph_arena(n->g);
     graph_val before = n->end, shortcut;
@@ -71,8 +71,8 @@ status build_r2plus1d(net *n, const config *model, net_outputs *ret, error *err)
     TRY(relu(n, "stem", 5, err));
     for (int s = 0; s < STAGES; s++)
         for (int b = 0; b < BLOCKS; b++)
-            TRY(block(n, arena_printf(graph_arena(n->g), "layer%d.%d", s + 1, b), width << s,
-                      s > 0 && b == 0 ? 2 : 1, err));
+            TRY(video_block(n, arena_printf(graph_arena(n->g), "layer%d.%d", s + 1, b), width << s,
+                            s > 0 && b == 0 ? 2 : 1, err));
     n->init = NET_NORMAL;
     n->deviation = 0.01;
     TRY(net_global_average_pool(n, "avgpool", err));

@@ -85,7 +85,7 @@ static status patches(net *n, const config *model, int64_t width, error *err)
 }
 
 /* The class token in front, and what stands for each place added. */
-static status embed(net *n, const vit *v, error *err)
+static status vit_embed(net *n, const vit *v, error *err)
 {
     graph_val in[2], position;
     int64_t batch = n->request->batch_size;
@@ -127,7 +127,7 @@ status build_vit(net *n, const config *model, net_outputs *ret, error *err)
         .dropout = config_f64(model, "dropout"),
         .attention = {.heads = heads, .tokens = net_shape(n)->dim[1] + 1, .mask = GRAPH_NONE},
     };
-    TRY(embed(n, &v, err));
+    TRY(vit_embed(n, &v, err));
     for (int64_t i = 0; i < config_int(model, "num_layers"); i++)
         TRY(layer(
             n, &v,

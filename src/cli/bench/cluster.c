@@ -85,8 +85,8 @@ static status worker_process(const cluster_run *r, int index, error *err)
 
 typedef status process_fn(const cluster_run *r, int index, error *err);
 
-static status start(const cluster_run *r, process *p, const char *kind, int index, process_fn *run,
-                    error *err)
+static status cluster_start(const cluster_run *r, process *p, const char *kind, int index, process_fn *run,
+                            error *err)
 {
     pid_t parent = getpid(), pid = fork();
     if (pid < 0)
@@ -107,9 +107,9 @@ static status start(const cluster_run *r, process *p, const char *kind, int inde
 static status start_all(cluster_run *r, error *err)
 {
     for (int i = 0; i < r->load.request.servers; i++)
-        TRY(start(r, &r->servers[i], "server", i, server_process, err));
+        TRY(cluster_start(r, &r->servers[i], "server", i, server_process, err));
     for (int i = 0; i < r->load.request.workers; i++)
-        TRY(start(r, &r->workers[i], "worker", i, worker_process, err));
+        TRY(cluster_start(r, &r->workers[i], "worker", i, worker_process, err));
     return OK;
 }
 
@@ -226,8 +226,8 @@ static status say_stop(const port *p, error *err)
     return st;
 }
 
-static status hear(const cluster_run *r, port *p, const jobdir *dir, const net_message *m,
-                   error *err)
+static status cluster_hear(const cluster_run *r, port *p, const jobdir *dir, const net_message *m,
+                           error *err)
 {
     wire_head h;
     TRY(wire_head_decode(m->head, span_bytes(m->payload), &h, err));
@@ -247,7 +247,7 @@ static status hear(const cluster_run *r, port *p, const jobdir *dir, const net_m
 }
 
 /* Waits a little for servers and says and hears what is due. */
-static status attend(cluster_run *r, const jobdir *dir, error *err)
+static status cluster_attend(cluster_run *r, const jobdir *dir, error *err)
 {
     net_socket *sockets[BENCH_SERVERS];
     for (int i = 0; i < r->load.request.servers; i++)
@@ -264,7 +264,7 @@ static status attend(cluster_run *r, const jobdir *dir, error *err)
                 TRY(say(p, WIRE_HELLO, &r->hello, err));
         net_message m;
         while (net_receive(p->socket, &m)) {
-            status st = hear(r, p, dir, &m, err);
+            status st = cluster_hear(r, p, dir, &m, err);
             span_drop(m.payload);
             TRY(st);
         }
@@ -306,7 +306,7 @@ static status play_master(cluster_run *r, const jobdir *dir, error *err)
         TRY(net_dial(r->net, r->ports[i].endpoint, &r->ports[i].socket, err));
     int workers = 1, servers = 0;
     while (workers) {
-        TRY(attend(r, dir, err));
+        TRY(cluster_attend(r, dir, err));
         if (all_ready(r))
             atomic_store(&r->page->ready, true);
         TRY(look_after(r, r->servers, q->servers, &servers, err));
@@ -371,7 +371,7 @@ static status open_page(int workers, bench_page **ret, error *err)
     return OK;
 }
 
-static bench_speed speed_of(const cluster_run *r)
+static bench_speed cluster_speed_of(const cluster_run *r)
 {
     const bench_request *q = &r->load.request;
     double seconds = 0, bytes = 0;
@@ -411,7 +411,7 @@ status bench_cluster_measure(const bench_request *request, const char *job_dir, 
         bench_load_fini(&r->load);
     }
     if (st == OK)
-        *ret = speed_of(r);
+        *ret = cluster_speed_of(r);
     if (r->page)
         munmap(r->page, sizeof *r->page);
     free(r);

@@ -126,8 +126,8 @@ static void print_table(const row *rows, size_t n, const row *best)
                best->on.options.device);
 }
 
-static status measure_all(const config *c, const args *a, row *rows, size_t n, const row **ret_best,
-                          error *err)
+static status devices_measure_all(const config *c, const args *a, row *rows, size_t n, const row **ret_best,
+                                  error *err)
 {
     const row *best = rows;
     for (size_t i = 0; i < n; i++) {
@@ -155,7 +155,7 @@ status bench_devices_run(const args *a, error *err)
     size_t n = 0;
     status st = choose_devices(args_text(a, "device"), rows, &n, err);
     if (st == OK)
-        st = measure_all(c, a, rows, n, &best, err);
+        st = devices_measure_all(c, a, rows, n, &best, err);
     if (st == OK)
         (args_has(a, "json") ? print_json : print_table)(rows, n, best);
     free(rows);

@@ -17,7 +17,7 @@
 extern char **environ;
 
 /* Starts it with its standard output in a pipe. */
-static status start(char *const *argv, pid_t *ret_pid, FILE **ret_out, error *err)
+static status iperf_start(char *const *argv, pid_t *ret_pid, FILE **ret_out, error *err)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
@@ -54,14 +54,14 @@ bool bench_iperf_is_here(void)
     pid_t pid;
     FILE *out;
     char line[256];
-    if (start(argv, &pid, &out, NULL) != OK)
+    if (iperf_start(argv, &pid, &out, NULL) != OK)
         return false;
     while (fgets(line, sizeof line, out))
         ;
     return finish(pid, out) == 0;
 }
 
-static status speed_of(const char *text, size_t bytes, bool both_ways, double *ret, error *err)
+static status iperf_speed_of(const char *text, size_t bytes, bool both_ways, double *ret, error *err)
 {
     /* its --bidir report has a key twice, so it is read with more indulgence than our own files */
     json_t *report = json_loadb(text, bytes, 0, NULL);
@@ -100,13 +100,13 @@ static status run_client(const char *port, bool both_ways, int seconds, double *
                     NULL};
     pid_t pid;
     FILE *out;
-    TRY(start(argv, &pid, &out, err));
+    TRY(iperf_start(argv, &pid, &out, err));
     buf text = BUF_INIT;
     char piece[4096];
     for (size_t n; (n = fread(piece, 1, sizeof piece, out)) > 0;)
         buf_add(&text, piece, n);
     finish(pid, out);
-    status st = speed_of(text.data ? text.data : "", text.size, both_ways, ret, err);
+    status st = iperf_speed_of(text.data ? text.data : "", text.size, both_ways, ret, err);
     buf_fini(&text);
     return st;
 }
@@ -128,7 +128,7 @@ status bench_iperf_measure(bool both_ways, int seconds, double *ret_gbit_per_s, 
     char *argv[] = {"iperf3", "-s", "-1", "-B", PORTS_HOST, "-p", port, "--forceflush", NULL};
     pid_t pid;
     FILE *out;
-    TRY(start(argv, &pid, &out, err));
+    TRY(iperf_start(argv, &pid, &out, err));
     bool listens = false;
     while (!listens && fgets(line, sizeof line, out))
         listens = strstr(line, "listening") != NULL;

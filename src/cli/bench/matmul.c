@@ -57,7 +57,7 @@ static status build(mill *m, int64_t side, graph_precision precision, error *err
     return graph_set_precision(m->graph, precision, err);
 }
 
-static status prepare(mill *m, error *err)
+static status matmul_prepare(mill *m, error *err)
 {
     int32_t n_nodes = graph_n_nodes(m->graph), n_values = graph_n_values(m->graph);
     size_t workspace = 0;
@@ -89,7 +89,7 @@ static status finish(const mill *m, error *err)
 }
 
 /* Of numbers that are easier than a model's, such as zeros, GPUs make products faster. */
-static status fill(mill *m, size_t n, error *err)
+static status matmul_fill(mill *m, size_t n, error *err)
 {
     rng r = rng_make(0, RNG_TEST, 0);
     size_t bytes = n * sizeof(float);
@@ -115,7 +115,7 @@ static status run_node(const mill *m, int32_t node, error *err)
 }
 
 /* The product is the last node. */
-static status multiply(const mill *m, int64_t times, double *ret_ms, error *err)
+static status matmul_multiply(const mill *m, int64_t times, double *ret_ms, error *err)
 {
     const backend_stopwatch_ops *stopwatch = m->ops->stopwatch;
     int32_t product = graph_n_nodes(m->graph) - 1;
@@ -138,9 +138,9 @@ static status measure(mill *m, double *ret_ms, error *err)
     for (int32_t i = 0; i < graph_n_nodes(m->graph); i++)
         TRY(run_node(m, i, err));
     TRY(finish(m, err));
-    TRY(multiply(m, 1, &ms, err));
+    TRY(matmul_multiply(m, 1, &ms, err));
     int64_t times = 1 + (int64_t)(burst_ms / (ms > 0.01 ? ms : 0.01));
-    TRY(multiply(m, times, &ms, err));
+    TRY(matmul_multiply(m, times, &ms, err));
     *ret_ms = ms / (double)times;
     return OK;
 }
@@ -152,8 +152,8 @@ static status rate_of(const backend_choice *on, int64_t side, graph_precision pr
     status st;
     TRY_OUT(st, build(&m, side, precision, err));
     TRY_OUT(st, on->ops->open(&on->options, &m.device, err));
-    TRY_OUT(st, prepare(&m, err));
-    TRY_OUT(st, fill(&m, (size_t)(side * side), err));
+    TRY_OUT(st, matmul_prepare(&m, err));
+    TRY_OUT(st, matmul_fill(&m, (size_t)(side * side), err));
     TRY_OUT(st, measure(&m, ret_ms, err));
 out:
     mill_fini(&m);

@@ -63,7 +63,7 @@ static status read_traffic(const char *list, bool ret_wanted[BENCH_TRAFFICS], er
     return OK;
 }
 
-static status read_sizes(const char *list, int64_t ret[SIZES], size_t *ret_n, error *err)
+static status bench_net_read_sizes(const char *list, int64_t ret[SIZES], size_t *ret_n, error *err)
 {
     char word[32];
     while (next_word(&list, word, sizeof word)) {
@@ -121,7 +121,7 @@ static status read_plan(const args *a, plan *ret, error *err)
     if (copies && args_has(a, "shared"))
         return FAIL(err, E_USAGE, "--replicas, --shared: one of them at a time");
     TRY(read_traffic(what ? what : copies ? "pushpull" : "push,pull,pushpull", wanted, err));
-    TRY(read_sizes(bytes ? bytes : copies ? "1M,4M" : "64K,1M,4M", sizes, &n_sizes, err));
+    TRY(bench_net_read_sizes(bytes ? bytes : copies ? "1M,4M" : "64K,1M,4M", sizes, &n_sizes, err));
     plan p = {
         .workers = (int)args_count(a, "workers", 1),
         .servers = (int)args_count(a, "ps", copies ? 2 : 1),
@@ -268,7 +268,7 @@ static json_t *tell_cell(const plan *p, const cell *c)
     return o;
 }
 
-static void print_json(const plan *p)
+static void bench_net_print_json(const plan *p)
 {
     char version[32];
     json_t *cells = json_array();
@@ -285,7 +285,7 @@ static void print_json(const plan *p)
     json_decref(all);
 }
 
-static void print_text(const plan *p)
+static void bench_net_print_text(const plan *p)
 {
     printf("%d worker%s, %d server%s, %d parts in flight, %d round%s, %d CPUs%s; Gbit/s, medians\n",
            p->workers, p->workers == 1 ? "" : "s", p->servers, p->servers == 1 ? "" : "s",
@@ -319,9 +319,9 @@ status bench_net_run(const args *a, error *err)
     TRYF(read_plan(a, &p, err), err, "bench net");
     status st = measure_in_temporary_dir(&p, err);
     if (st == OK && args_has(a, "json"))
-        print_json(&p);
+        bench_net_print_json(&p);
     else if (st == OK)
-        print_text(&p);
+        bench_net_print_text(&p);
     plan_fini(&p);
     return st;
 }

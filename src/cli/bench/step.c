@@ -39,7 +39,7 @@ static double peak_mb(int who)
     return getrusage(who, &use) == 0 ? (double)use.ru_maxrss / 1024.0 : 0.0;
 }
 
-static status measure(bench *b, timing *ret, error *err)
+static status bench_step_measure(bench *b, timing *ret, error *err)
 {
     double *ms = xcalloc((size_t)b->steps, sizeof *ms),
            *cpu = xcalloc((size_t)b->steps, sizeof *cpu);
@@ -138,7 +138,7 @@ static void add_speed(json_t *r, const bench *b, const timing *mine)
     json_object_set_new(r, "of_peak", json_real(peak > 0 ? here / peak : 0));
 }
 
-static json_t *report(const bench *b, const timing *ours, const timing *theirs, size_t n)
+static json_t *bench_step_report(const bench *b, const timing *ours, const timing *theirs, size_t n)
 {
     const bench_lane_facts *f = &b->facts;
     timing mine = over_rounds(ours, n);
@@ -164,7 +164,7 @@ static json_t *report(const bench *b, const timing *ours, const timing *theirs, 
     return r;
 }
 
-static void print_line(const json_t *r)
+static void bench_step_print_line(const json_t *r)
 {
     const json_t *peer = json_object_get(r, "peer");
     printf("%s, %s, batch %lld, %lld threads: %.2f ms a step, %.1f examples/s, %.0f GFLOP/s of "
@@ -192,14 +192,14 @@ static status run_rounds(bench *b, const args *a, error *err)
     timing *ours = xcalloc(n, sizeof *ours), *theirs = xcalloc(n, sizeof *theirs);
     status st = OK;
     for (size_t i = 0; st == OK && i < n; i++) {
-        st = measure(b, &ours[i], err);
+        st = bench_step_measure(b, &ours[i], err);
         if (st == OK && peer)
             st = measure_peer(peer, &theirs[i], err);
     }
     if (st == OK) {
-        json_t *r = report(b, ours, peer ? theirs : NULL, n);
+        json_t *r = bench_step_report(b, ours, peer ? theirs : NULL, n);
         if (!args_has(a, "json"))
-            print_line(r);
+            bench_step_print_line(r);
         else if (json_dumpf(r, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0)
             printf("\n");
         json_decref(r);

@@ -38,7 +38,7 @@ static void trial_fini(trial *t)
     variants_fini(&t->variants);
 }
 
-static status build(trial *t, const backend_choice *on, error *err)
+static status trial_build(trial *t, const backend_choice *on, error *err)
 {
     const config *c = t->config;
     const flat *f = t->variants.flat;
@@ -111,7 +111,7 @@ static status step(trial *t, error *err)
     return exec_run(t->exec, 0, &(exec_hooks){.ahead = write_next, .user = t}, err);
 }
 
-static status measure(trial *t, int64_t samples, trial_result *ret, error *err)
+static status trial_measure(trial *t, int64_t samples, trial_result *ret, error *err)
 {
     double *ms = xcalloc((size_t)samples, sizeof *ms), all = 0, busy = 0;
     status st = OK;
@@ -158,8 +158,8 @@ static status try_device(trial *t, const backend_choice *on, int64_t samples, tr
     ret->flops = graph_flops(t->variants.graphs[0]);
     t->steps = (steps){
         .examples = dataset_examples(t->variants.data), .batch_size = ret->batch, .per_step = 1};
-    TRY(build(t, on, err));
-    TRY(measure(t, samples, ret, err));
+    TRY(trial_build(t, on, err));
+    TRY(trial_measure(t, samples, ret, err));
     count_memory(t, ret);
     return OK;
 }

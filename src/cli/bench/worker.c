@@ -48,7 +48,7 @@ static void fail(bench_worker *w, status st)
 }
 
 /* The next part of that server goes on its way, if there is one. */
-static status start_next(client *c, int32_t server, error *err)
+static status worker_start_next(client *c, int32_t server, error *err)
 {
     bench_worker *w = c->worker;
     int32_t p = c->next[server];
@@ -77,7 +77,7 @@ static void on_part(void *user, const kv_part *p)
     bench_worker *w = c->worker;
     memcpy(c->weights + w->flat->parts[p->part].begin, p->weights->data, p->weights->bytes);
     c->missing--;
-    fail(w, start_next(c, kv_server_of(c->kv, p->part), w->err));
+    fail(w, worker_start_next(c, kv_server_of(c->kv, p->part), w->err));
 }
 
 static void on_gone(void *user, int32_t part, int64_t newest)
@@ -196,7 +196,7 @@ static status start_pass(client *c, error *err)
     memset(c->next, 0, sizeof c->next);
     for (int32_t s = 0; s < w->load->client_servers; s++)
         for (int k = 0; k < window; k++)
-            TRY(start_next(c, s, err));
+            TRY(worker_start_next(c, s, err));
     return OK;
 }
 
@@ -249,7 +249,7 @@ static status take_turn(bench_worker *w, error *err)
     }
 }
 
-static status measure(bench_worker *w, bench_page *page, error *err)
+static status worker_measure(bench_worker *w, bench_page *page, error *err)
 {
     bench_result *r = &page->results[w->index];
     double limit = w->load->request.seconds;
@@ -294,7 +294,7 @@ status bench_worker_run(const bench_load *l, int index, const char *const *endpo
         usleep(1000);
     status st = open_all(&w, endpoints, err);
     if (st == OK)
-        st = measure(&w, page, err);
+        st = worker_measure(&w, page, err);
     close_all(&w);
     return st;
 }

@@ -47,7 +47,7 @@ static status understand(size_t key, const char *value, news *ret, error *err)
     return FAIL(err, E_IO, "%s: '%.64s' is no value that is known of it", keys[key], value);
 }
 
-static status hear(maintenance *m, size_t key, const char *value, error *err)
+static status maintenance_hear(maintenance *m, size_t key, const char *value, error *err)
 {
     news now = UNHEARD, before = m->last[key];
     TRY(understand(key, value, &now, err));
@@ -78,7 +78,7 @@ static void *watch(void *arg)
         if (st == E_ABORTED)
             return NULL;
         if (st == OK)
-            st = hear(m, key, value, &err);
+            st = maintenance_hear(m, key, value, &err);
         if (st == OK || m->has_warned)
             continue;
         m->has_warned = true;

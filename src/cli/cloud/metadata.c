@@ -148,7 +148,7 @@ static void set_up(question *q, struct curl_slist *headers)
 #endif
 }
 
-static void ask(metadata *m, question *q)
+static void metadata_ask(metadata *m, question *q)
 {
     bool waits = q->etag[0];
     char *url = waits ? xasprintf("%s?wait_for_change=true&timeout_sec=%d&last_etag=%s", q->url,
@@ -165,7 +165,7 @@ static void ask(metadata *m, question *q)
     curl.multi_add_handle(m->multi, q->handle);
 }
 
-static status judge(const question *q, CURLcode code, error *err)
+static status metadata_judge(const question *q, CURLcode code, error *err)
 {
     long http = 0;
     curl.easy_getinfo(q->handle, CURLINFO_RESPONSE_CODE, &http);
@@ -183,11 +183,11 @@ static status judge(const question *q, CURLcode code, error *err)
     return OK;
 }
 
-static status take(metadata *m, question *q, CURLcode code, char *ret_value, error *err)
+static status metadata_take(metadata *m, question *q, CURLcode code, char *ret_value, error *err)
 {
     curl.multi_remove_handle(m->multi, q->handle);
     q->is_asked = false;
-    status st = judge(q, code, err);
+    status st = metadata_judge(q, code, err);
     if (st != OK) {
         q->etag[0] = '\0';
         q->due_us = clock_us() + (int64_t)ANSWER_S * SECOND_US;
@@ -250,7 +250,7 @@ static int ask_due(metadata *m)
     for (size_t i = 0; i < m->n; i++) {
         question *q = &m->questions[i];
         if (!q->is_asked && q->due_us <= now)
-            ask(m, q);
+            metadata_ask(m, q);
         if (!q->is_asked && q->due_us < next)
             next = q->due_us;
     }
@@ -266,7 +266,7 @@ status metadata_next(metadata *m, size_t *ret_key, char ret_value[METADATA_VALUE
         for (size_t i = 0; ended && i < m->n; i++)
             if (m->questions[i].handle == ended->easy_handle) {
                 *ret_key = i;
-                return take(m, &m->questions[i], ended->data.result, ret_value, err);
+                return metadata_take(m, &m->questions[i], ended->data.result, ret_value, err);
             }
         curl.multi_poll(m->multi, NULL, 0, pause_ms, NULL);
     }

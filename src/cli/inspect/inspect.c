@@ -136,7 +136,7 @@ void inspect_print(const json_t *report, buf *ret)
 
 /* --- the subcommand --- */
 
-static status show(const args *a, error *err)
+static status inspect_show(const args *a, error *err)
 {
     json_t *report = NULL;
     TRY(inspect_look(a->operands[0], !args_has(a, "no-verify"), &report, err));
@@ -157,7 +157,7 @@ static status show(const args *a, error *err)
 
 static int run(const args *a, error *err)
 {
-    return status_exit_code(show(a, err));
+    return status_exit_code(inspect_show(a, err));
 }
 
 static const flag flags[] = {

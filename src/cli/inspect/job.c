@@ -96,7 +96,7 @@ static status list_best(const jobdir *d, json_t **ret, error *err)
 
 /* Sets "state" and, while a master works in the dir, "master"; else "end", why the last one left. A
  * start that was killed could not say so: "unfinished". */
-static void tell_state(const jobdir *d, const json_t *summary, json_t *o)
+static void job_tell_state(const jobdir *d, const json_t *summary, json_t *o)
 {
     char *path = jobdir_file(d, JOBDIR_LOCK), *holder = lockfile_holder(path);
     bool finished = summary && !json_is_false(json_object_get(summary, "complete"));
@@ -137,7 +137,7 @@ static status tell_job(const jobdir *d, json_t *o, error *err)
     TRY_OUT(st, checkpoint_list(d, &steps, &n, err));
     json_object_set_new(o, "kind", json_string("job"));
     json_object_set_new(o, "dir", json_string(jobdir_path(d)));
-    tell_state(d, summary, o);
+    job_tell_state(d, summary, o);
     static const char *const keys[] = {"job_id", "starts", "batches_per_step", "tequio_version"};
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         set_if_there(o, keys[i], json_object_get(job, keys[i]));

@@ -37,7 +37,7 @@ static double from_bfloat(uint16_t bits)
     return (double)x;
 }
 
-static double value_at(const st_tensor *t, size_t i)
+static double safetensors_value_at(const st_tensor *t, size_t i)
 {
     union {
         float f32;
@@ -80,9 +80,9 @@ static json_t *tell_tensor(const st_tensor *t)
     BUG_ON(!o);
     inspect_stats s = {.n = 0};
     for (size_t i = 0; i < n; i++)
-        inspect_stats_add(&s, value_at(t, i));
+        inspect_stats_add(&s, safetensors_value_at(t, i));
     for (size_t i = 0; i < n; i++)
-        inspect_stats_add_again(&s, value_at(t, i));
+        inspect_stats_add_again(&s, safetensors_value_at(t, i));
     inspect_stats_tell(&s, o);
     return o;
 }

@@ -22,7 +22,7 @@ typedef struct start {
     schedule schedule;
 } start;
 
-static status fill(const config *c, const flat *f, start *s, buf *report, error *err)
+static status pretrained_fill(const config *c, const flat *f, start *s, buf *report, error *err)
 {
     void *memory = NULL;
     *s = (start){.flat = f, .optim = optim_settings(c), .applied = BATCH_SET_INIT};
@@ -129,7 +129,7 @@ static status begin(const config *c, const jobdir *dir, error *err)
     start s = {.flat = NULL};
     buf report = BUF_INIT;
     TRY(variants_build(c, &v, err));
-    status st = fill(c, v.flat, &s, &report, err);
+    status st = pretrained_fill(c, v.flat, &s, &report, err);
     if (st == OK)
         st = commit(c, &s, dir, err);
     if (st == OK)

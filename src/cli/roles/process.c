@@ -228,7 +228,7 @@ void process_watching(const char *holder)
     LOG_W("WAIT", "for=job.lock: process %s holds it and shows no sign of life", holder);
 }
 
-static status prepare_dir(process *p, bool *ret_done, error *err)
+static status roles_process_prepare_dir(process *p, bool *ret_done, error *err)
 {
     TRY(jobdir_prepare(
         &(jobdir_request){
@@ -402,7 +402,7 @@ static void write_onnx(const process *p)
     free(model);
 }
 
-static status run_task(process *p, error *err)
+static status roles_process_run_task(process *p, error *err)
 {
     choose_roles(p);
     TRY(choose_devices(p, err));
@@ -417,7 +417,7 @@ static status run_task(process *p, error *err)
     bool done = false;
     error mine = ERROR_INIT;
     err = err ? err : &mine;
-    status st = prepare_dir(p, &done, err);
+    status st = roles_process_prepare_dir(p, &done, err);
     if (st != OK || done)
         return is_of_ranks(p) ? dismiss(p, st, err) : st == OK ? dismiss_cluster(p, err) : st;
     st = pretrained_begin(p->o->config, p->dir, err);
@@ -445,7 +445,7 @@ status process_run(const process_options *options, error *err)
 {
     process p = {.o = options, .c = options->cluster, .listen_fd = inherited_fd()};
     pthread_mutex_init(&p.lock, NULL);
-    status st = run_task(&p, err);
+    status st = roles_process_run_task(&p, err);
     log_set_task("tequio"); /* what it was is gone with `p` */
     jobkey_wipe(&p.key, sizeof p.key);
     rendezvous_end(&p.met);

@@ -79,7 +79,7 @@ static status read_entry(const config *c, size_t i, backend_choice *ret, error *
     return OK;
 }
 
-static status deal(const devices *d, int64_t lane, backend_choice *ret, error *err)
+static status devices_deal(const devices *d, int64_t lane, backend_choice *ret, error *err)
 {
     const config *c = d->config;
     int64_t number = d->gpus.n ? d->gpus.number[lane % d->gpus.n] : -1;
@@ -115,13 +115,13 @@ int64_t devices_first_lane(const cluster *k, int32_t worker, int32_t lanes)
 
 status devices_of_lane(const devices *d, int64_t lane, backend_choice *ret, error *err)
 {
-    TRY(deal(d, lane, ret, err));
+    TRY(devices_deal(d, lane, ret, err));
     return devices_train(d->config, ret, err);
 }
 
 status devices_of_evaluator(const devices *d, backend_choice *ret, error *err)
 {
-    return deal(d, 0, ret, err);
+    return devices_deal(d, 0, ret, err);
 }
 
 /* --- telling --- */

@@ -49,7 +49,7 @@ static void add_folder(collection *c, const char *file)
 }
 
 /* "../data/train.gz" as "/home/me/data/train.gz"; a file that is a link keeps its name. */
-static const char *place(collection *c, const char *path)
+static const char *input_files_place(collection *c, const char *path)
 {
     char real[PATH_MAX], folder[PATH_MAX];
     struct stat info;
@@ -125,7 +125,7 @@ void input_files_find(const config *c, arena *memory, input_files *ret)
         json_t *section = section_of(top, keys[i].section, keys[i].within);
         const char *path = json_string_value(json_object_get(section, keys[i].key));
         if (path)
-            json_object_set_new(section, keys[i].key, json_string(place(&all, path)));
+            json_object_set_new(section, keys[i].key, json_string(input_files_place(&all, path)));
     }
     buf text = BUF_INIT;
     json_pretty(top, &text);

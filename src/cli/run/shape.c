@@ -52,7 +52,7 @@ static bool has_local_rank(const cluster *k)
 }
 
 /* Of each of `here` processes that compute on this machine. */
-static int lanes_of(const config *c, const shape_host *host, const shape *s, int here)
+static int shape_lanes_of(const config *c, const shape_host *host, const shape *s, int here)
 {
     if (config_has(c, "distributed.lanes"))
         return (int)config_int(c, "distributed.lanes");
@@ -130,7 +130,7 @@ status shape_of(const config *c, const shape_host *host, shape *ret, error *err)
     int computing = s.workers > 0 ? s.workers : 1;
     s.here = host->cluster ? computing_here(c, host->cluster) : computing;
     s.servers_here = servers_here(host->cluster, &s);
-    s.lanes = lanes_of(c, host, &s, s.here);
+    s.lanes = shape_lanes_of(c, host, &s, s.here);
     s.batches_per_step = training_batches_per_step(c, (int64_t)computing * s.lanes);
     *ret = s;
     return OK;

@@ -171,7 +171,7 @@ static void warn_of_oversubscription(const roster_shape *shape)
                           "--worker-count says how many");
 }
 
-static int run(rehearsal *r, error *err)
+static int gcloud_local_run(rehearsal *r, error *err)
 {
     const char *dir = args_text(r->args, "job-dir");
     bool is_distributed = args_has(r->args, "distributed");
@@ -199,7 +199,7 @@ static int run_local(const args *a, error *err)
                  "behind the --",
                  a->operands[0]));
     status st = enter_folder(a, err);
-    int code = st == OK ? run(&r, err) : status_exit_code(st);
+    int code = st == OK ? gcloud_local_run(&r, err) : status_exit_code(st);
     free(r.arguments);
     free(r.job);
     free(r.job_dir);

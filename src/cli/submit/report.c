@@ -81,7 +81,7 @@ void report_tasks(roster *tasks)
     }
 }
 
-static void print_text(const submit_request *o, const roster *tasks)
+static void submit_report_print_text(const submit_request *o, const roster *tasks)
 {
     const job *j = &o->job;
     buf rows = BUF_INIT;
@@ -101,7 +101,7 @@ static void print_text(const submit_request *o, const roster *tasks)
 void report_print(const submit_request *o, roster *tasks, bool as_json)
 {
     if (!as_json) {
-        print_text(o, tasks);
+        submit_report_print_text(o, tasks);
         return;
     }
     json_t *r = report(o, tasks);

@@ -38,7 +38,7 @@ static status check_flags(const args *a, error *err)
 }
 
 /* Flags that only another target takes. */
-static status check_target(const launch *l, const target *t, error *err)
+static status submit_check_target(const launch *l, const target *t, error *err)
 {
     const command *c = l->args->command;
     for (size_t i = 0; i < c->n_flags; i++) {
@@ -59,7 +59,7 @@ static status check_target(const launch *l, const target *t, error *err)
 
 /* A code from 128 on may pass, as job/process/restart.h says, and what one task was asked to leave
  * for does; then all begin again, from the last checkpoint. */
-static int run_job(const launch *l, const target *t, error *err)
+static int submit_run_job(const launch *l, const target *t, error *err)
 {
     status st = fs_mkdirs(l->logs, err);
     if (st != OK)
@@ -116,7 +116,7 @@ static int launch_request(const submit_request *o, const args *a, error *err)
     const target *t = target_named(o->target);
     char program[PATH_MAX];
     launch l = {.request = o, .args = a};
-    status st = check_target(&l, t, err);
+    status st = submit_check_target(&l, t, err);
     if (st == OK)
         st = find_places(&l, program, err);
     if (st == OK && t->is_here)
@@ -128,7 +128,7 @@ static int launch_request(const submit_request *o, const args *a, error *err)
     if (st != OK || args_has(a, "dry-run"))
         return status_exit_code(st);
     keys_take_given(&l.given);
-    int code = run_job(&l, t, err);
+    int code = submit_run_job(&l, t, err);
     jobkey_wipe(&l.given, sizeof l.given);
     return code;
 }

@@ -100,7 +100,7 @@ static bool is_for_tasks(const char *entry)
            strncmp(entry, "OMP_NUM_THREADS=", strlen("OMP_NUM_THREADS=")) == 0;
 }
 
-static const char *const *environment_of(const launch *l, const compose_target *t)
+static const char *const *target_compose_environment_of(const launch *l, const compose_target *t)
 {
     extern char **environ;
     enum { OWN = 2 };
@@ -118,7 +118,7 @@ static const char *const *environment_of(const launch *l, const compose_target *
 }
 
 /* The image first: what is opened later does not belong into it. */
-static status prepare(launch *l, error *err)
+static status target_compose_prepare(launch *l, error *err)
 {
     arena *memory = l->request->memory;
     compose_target *t = arena_alloc(memory, sizeof *t);
@@ -129,7 +129,7 @@ static status prepare(launch *l, error *err)
     t->job_dir = arena_strndup(memory, l->logs, strlen(l->logs) - strlen("/log"));
     TRY(image_of_this_program(memory, &t->image, err));
     find_gpus(l, t);
-    t->environment = environment_of(l, t);
+    t->environment = target_compose_environment_of(l, t);
     input_files_find(l->request->resolved, memory, &t->input);
     l->own = t;
     return OK;
@@ -140,7 +140,7 @@ static const char *in_logs(const launch *l, const char *name)
     return arena_printf(l->request->memory, "%s/%s", l->logs, name);
 }
 
-static compose_options options_of(const launch *l, const char *key_file)
+static compose_options target_compose_options_of(const launch *l, const char *key_file)
 {
     const submit_request *o = l->request;
     const compose_target *t = l->own;
@@ -164,7 +164,7 @@ static compose_options options_of(const launch *l, const char *key_file)
 static status plan(const launch *l, roster *ret, error *err)
 {
     (void)err;
-    compose_options o = options_of(l, NULL);
+    compose_options o = target_compose_options_of(l, NULL);
     compose_plan(&o, l->request->memory, ret);
     return OK;
 }
@@ -172,7 +172,7 @@ static status plan(const launch *l, roster *ret, error *err)
 static void write_text(const launch *l, const char *key_file, buf *ret)
 {
     roster tasks;
-    compose_options o = options_of(l, key_file);
+    compose_options o = target_compose_options_of(l, key_file);
     compose_plan(&o, l->request->memory, &tasks);
     compose_file(&o, &tasks, ret);
     roster_close(&tasks);
@@ -247,7 +247,7 @@ static status prepare_run(const launch *l, const char *file, error *err)
     return write_files(l, file, err);
 }
 
-static int run(const launch *l, error *err)
+static int target_compose_run(const launch *l, error *err)
 {
     const char *file = in_logs(l, "docker-compose.yml");
     roster tasks;
@@ -274,8 +274,8 @@ const target target_compose = {
     .name = "compose",
     .group = TARGET_GROUP("compose"),
     .is_here = true,
-    .prepare = prepare,
+    .prepare = target_compose_prepare,
     .plan = plan,
     .write = write_file,
-    .run = run,
+    .run = target_compose_run,
 };

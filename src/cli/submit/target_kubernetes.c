@@ -53,7 +53,7 @@ static status prepare(launch *l, error *err)
     return OK;
 }
 
-static kubernetes_options options_of(const launch *l)
+static kubernetes_options target_kubernetes_options_of(const launch *l)
 {
     const submit_request *o = l->request;
     const kubernetes_target *t = l->own;
@@ -79,7 +79,7 @@ static kubernetes_options options_of(const launch *l)
 static status plan(const launch *l, roster *ret, error *err)
 {
     (void)err;
-    kubernetes_options o = options_of(l);
+    kubernetes_options o = target_kubernetes_options_of(l);
     roster_shape shape = target_shape(l, KUBERNETES_PORT);
     roster_plan(&shape, ret);
     for (int i = 0; i < ret->n; i++) {
@@ -110,16 +110,16 @@ static void warn_of_unclaimed(const launch *l)
 
 static status write_manifest(const launch *l, buf *ret, error *err)
 {
-    kubernetes_options o = options_of(l);
+    kubernetes_options o = target_kubernetes_options_of(l);
     TRY(kubernetes_manifest(&o, ret, err));
     warn_of_unclaimed(l);
     return OK;
 }
 
-static int run(const launch *l, error *err)
+static int target_kubernetes_run(const launch *l, error *err)
 {
     char key[JOBKEY_TEXT];
-    kubernetes_options o = options_of(l);
+    kubernetes_options o = target_kubernetes_options_of(l);
     status st = o.is_secured ? target_choose_key(l, key, err) : OK;
     kubernetes_launch to = {.manifest = &o,
                             .key = o.is_secured ? key : NULL,
@@ -139,5 +139,5 @@ const target target_kubernetes = {
     .prepare = prepare,
     .plan = plan,
     .write = write_manifest,
-    .run = run,
+    .run = target_kubernetes_run,
 };

@@ -29,7 +29,7 @@ static void take_environment(const job *j)
         putenv((char *)(uintptr_t)j->environment[i]);
 }
 
-static int run(const launch *l, error *err)
+static int target_local_run(const launch *l, error *err)
 {
     const submit_request *o = l->request;
     char *key_file = NULL;
@@ -56,5 +56,5 @@ const target target_local = {
     .name = "local",
     .is_here = true,
     .plan = plan,
-    .run = run,
+    .run = target_local_run,
 };

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static slurm_options options_of(const launch *l)
+static slurm_options target_slurm_options_of(const launch *l)
 {
     const submit_request *o = l->request;
     return (slurm_options){
@@ -36,7 +36,7 @@ static status plan(const launch *l, roster *ret, error *err)
 static status write_script(const launch *l, buf *ret, error *err)
 {
     (void)err;
-    slurm_options o = options_of(l);
+    slurm_options o = target_slurm_options_of(l);
     slurm_script(&o, ret);
     return OK;
 }
@@ -53,7 +53,7 @@ static status place_key(const launch *l, error *err)
 static int run(const launch *l, error *err)
 {
     status st = l->request->is_secured ? place_key(l, err) : OK;
-    slurm_options o = options_of(l);
+    slurm_options o = target_slurm_options_of(l);
     return st == OK ? slurm_run(&o, err) : status_exit_code(st);
 }
 

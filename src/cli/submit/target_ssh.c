@@ -10,7 +10,7 @@ typedef struct ssh_target {
     const char *const *client;
 } ssh_target;
 
-static status prepare(launch *l, error *err)
+static status target_ssh_prepare(launch *l, error *err)
 {
     const char *list = args_text(l->args, "hosts"), *file = args_text(l->args, "hosts-file");
     const char *client = args_text(l->args, "ssh");
@@ -27,7 +27,7 @@ static status prepare(launch *l, error *err)
                 : hosts_of_list(list, memory, &t->hosts, err);
 }
 
-static ssh_options options_of(const launch *l)
+static ssh_options target_ssh_options_of(const launch *l)
 {
     const submit_request *o = l->request;
     ssh_target *t = l->own;
@@ -47,7 +47,7 @@ static ssh_options options_of(const launch *l)
 
 static status plan(const launch *l, roster *ret, error *err)
 {
-    ssh_options o = options_of(l);
+    ssh_options o = target_ssh_options_of(l);
     hosts_place *paths = NULL;
     TRY(ssh_plan(&o, ret, &paths, err));
     free(paths);
@@ -58,7 +58,7 @@ static int run(const launch *l, error *err)
 {
     char key[JOBKEY_TEXT], *resolved = config_dump(l->request->resolved);
     status st = l->request->is_secured ? target_choose_key(l, key, err) : OK;
-    ssh_options o = options_of(l);
+    ssh_options o = target_ssh_options_of(l);
     o.config = resolved;
     o.key = l->request->is_secured ? key : NULL;
     int code = st == OK ? ssh_run(&o, err) : status_exit_code(st);
@@ -70,7 +70,7 @@ static int run(const launch *l, error *err)
 const target target_ssh = {
     .name = "ssh",
     .group = TARGET_GROUP("ssh"),
-    .prepare = prepare,
+    .prepare = target_ssh_prepare,
     .plan = plan,
     .run = run,
 };

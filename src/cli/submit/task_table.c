@@ -80,7 +80,7 @@ static void add_ports(const numbers *ports, int n, buf *ret)
         buf_addf(ret, "port%s %s\n", is_one ? "" : "s", ports->text.data);
 }
 
-static void add_row(const roster *tasks, const int *row, int n, buf *ret)
+static void task_table_add_row(const roster *tasks, const int *row, int n, buf *ret)
 {
     const roster_task *first = &tasks->tasks[row[0]], *last = &tasks->tasks[row[n - 1]];
     numbers indices = {.text = BUF_INIT}, ports = {.text = BUF_INIT};
@@ -112,7 +112,7 @@ void task_table_add(const roster *tasks, buf *ret)
         for (int k = 0; k < n; k++)
             is_told[row[k]] = true;
         if (n)
-            add_row(tasks, row, n, ret);
+            task_table_add_row(tasks, row, n, ret);
     }
     free(row);
     free(is_told);

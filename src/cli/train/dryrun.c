@@ -48,7 +48,7 @@ static status measure_host(const config *c, const shape *s, backend_choice devic
     return budget_left(&b->host, err);
 }
 
-static status build(const devices *d, const shape *s, built *b, error *err)
+static status dryrun_build(const devices *d, const shape *s, built *b, error *err)
 {
     const config *c = d->config;
     TRY(variants_build(c, &b->variants, err));
@@ -142,7 +142,7 @@ static json_t *servers(const flat *f, int n_servers, size_t slots, bool copies)
     return list;
 }
 
-static json_t *report(const config *c, const shape *s, const built *b)
+static json_t *dryrun_report(const config *c, const shape *s, const built *b)
 {
     const steps *st = &b->steps;
     double flops = graph_flops(b->variants.graphs[0]) / (double)b->variants.batch_sizes[0];
@@ -269,12 +269,12 @@ static void print_json(const json_t *r)
 status dryrun_print(const devices *d, const shape *s, bool as_json, error *err)
 {
     built b = {.moving = {.n = 0}};
-    status st = build(d, s, &b, err);
+    status st = dryrun_build(d, s, &b, err);
     if (st == OK)
         st = variants_moving(d->config, &b.variants, &b.moving, err);
     if (st == OK) {
         variants_warn(d->config, &b.variants);
-        json_t *r = report(d->config, s, &b);
+        json_t *r = dryrun_report(d->config, s, &b);
         if (as_json)
             print_json(r);
         else

@@ -55,8 +55,8 @@ static status write_resolved(const train_job *j, const char *path, error *err)
     return st;
 }
 
-static status prepare_dir(const train_job *j, const char *logs, const char *resolved, jobdir **ret,
-                          bool *ret_done, error *err)
+static status launch_prepare_dir(const train_job *j, const char *logs, const char *resolved, jobdir **ret,
+                                 bool *ret_done, error *err)
 {
     int64_t step;
     bool chooses = train_chooses_step(j->args, &step);
@@ -139,7 +139,7 @@ int train_launch(const train_job *j, error *err)
     char *key_file = NULL;
     jobdir *dir = NULL;
     bool done = false;
-    status st = prepare_dir(j, logs, resolved, &dir, &done, err);
+    status st = launch_prepare_dir(j, logs, resolved, &dir, &done, err);
     if (st == OK && done)
         st = train_finish(j, err);
     if (st == OK && !done)

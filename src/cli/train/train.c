@@ -130,7 +130,7 @@ static status load_config(train_job *j, error *err)
 
 /* --- doing it --- */
 
-static int run(train_job *j, error *err)
+static int train_run(train_job *j, error *err)
 {
     catch_signals();
     int64_t step;
@@ -199,7 +199,7 @@ static status find_shape(train_job *j, error *err)
     return process_faults_check(&j->faults, &j->shape, err);
 }
 
-static int run_job(train_job *j, error *err)
+static int train_run_job(train_job *j, error *err)
 {
     status st = find_shape(j, err);
     if (st != OK)
@@ -215,10 +215,10 @@ static int run_job(train_job *j, error *err)
     }
     if (!is_in_cluster(j->cluster) && j->shape.workers > 0)
         return train_launch(j, err);
-    return run(j, err);
+    return train_run(j, err);
 }
 
-static status read_job(const args *a, train_job *ret, error *err)
+static status train_read_job(const args *a, train_job *ret, error *err)
 {
     ret->args = a;
     if (a->n_operands == 0)
@@ -258,8 +258,8 @@ static int run_train(const args *a, error *err)
         return print_config_help();
     train_job j = {.args = a};
     keys_take_given(&j.given);
-    status st = read_job(a, &j, err);
-    int code = st == OK ? run_job(&j, err) : status_exit_code(st);
+    status st = train_read_job(a, &j, err);
+    int code = st == OK ? train_run_job(&j, err) : status_exit_code(st);
     jobkey_wipe(&j.given, sizeof j.given);
     process_faults_fini(&j.faults);
     cloud_folders_fini(&j.folders);

@@ -104,8 +104,8 @@ static int64_t stride_of(const graph_shape *s, int32_t axis)
 }
 
 /* Labels of all rows of scores, nested as the axes beside that of the classes, from `axis` on. */
-static void add_labels(buf *b, const evaluation_predictions *a, const graph_shape *s, int32_t axis,
-                       const float *scores)
+static void prediction_line_add_labels(buf *b, const evaluation_predictions *a, const graph_shape *s, int32_t axis,
+                                       const float *scores)
 {
     int32_t classes = a->says.axis;
     axis += axis == classes;
@@ -116,7 +116,7 @@ static void add_labels(buf *b, const evaluation_predictions *a, const graph_shap
     buf_adds(b, "[");
     for (int64_t i = 0; i < s->dim[axis]; i++) {
         buf_adds(b, i ? ", " : "");
-        add_labels(b, a, s, axis + 1, scores + i * stride_of(s, axis));
+        prediction_line_add_labels(b, a, s, axis + 1, scores + i * stride_of(s, axis));
     }
     buf_adds(b, "]");
 }
@@ -136,7 +136,7 @@ static void add_classes(buf *b, const evaluation_predictions *a, const evaluatio
                         const float *scores)
 {
     buf_adds(b, ", \"label\": ");
-    add_labels(b, a, &o->shape, 1, scores);
+    prediction_line_add_labels(b, a, &o->shape, 1, scores);
     if (o->shape.rank > 2)
         return;
     buf_adds(b, ", \"probs\": [");

@@ -2,7 +2,7 @@
 #include "common/base/utf8.h"
 
 /* What a first byte promises: bytes in all, and the least code point that needs so many. */
-static size_t length_of(unsigned char first, uint32_t *ret_least)
+static size_t utf8_length_of(unsigned char first, uint32_t *ret_least)
 {
     if (first >= 0xF0 && first <= 0xF4) {
         *ret_least = 0x10000;
@@ -26,7 +26,7 @@ size_t utf8_decode(const unsigned char *text, size_t bytes, uint32_t *ret_code)
         return 1;
     }
     uint32_t least = 0;
-    size_t n = length_of(text[0], &least);
+    size_t n = utf8_length_of(text[0], &least);
     if (n == 0 || n > bytes)
         return 0;
     uint32_t code = text[0] & (0x7Fu >> n);

@@ -178,7 +178,7 @@ static void tie_to(shared *s, const net_peer *peer, int connection, segment **co
 }
 
 /* DOOR: we bring the segment. */
-static void enter(net_socket *s, const net_peer *from, const word *w)
+static void shared_enter(net_socket *s, const net_peer *from, const word *w)
 {
     segment *made = NULL;
     int memory, connection = -1;
@@ -284,7 +284,7 @@ bool shared_take_word(net_socket *s, const net_peer *from, const void *frame, si
     if (listens && w.kind == KNOCK && !t)
         open_to(s, from);
     if (dials && w.kind == DOOR && !t)
-        enter(s, from, &w);
+        shared_enter(s, from, &w);
     if (dials && w.kind == OPEN && t)
         begin_lending(s, t);
     return true;

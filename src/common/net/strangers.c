@@ -207,7 +207,7 @@ static void take_listening(strangers *s, int listening)
 
 /* Of the other end, IPv4 addresses as IPv6 has them. A descriptor that has another meaning by now
  * is not ours. */
-static bool look_at(const strangers *s, int connection, struct in6_addr *ret)
+static bool strangers_look_at(const strangers *s, int connection, struct in6_addr *ret)
 {
     struct sockaddr_in6 own, peer;
     socklen_t own_bytes = sizeof own, peer_bytes = sizeof peer;
@@ -229,7 +229,7 @@ static bool look_at(const strangers *s, int connection, struct in6_addr *ret)
 static void take_accepted(strangers *s, int connection)
 {
     stranger one = {.connection = connection, .since_us = clock_us()};
-    if (!look_at(s, connection, &one.from))
+    if (!strangers_look_at(s, connection, &one.from))
         return; /* it has left; or it came over a unix socket, from our own user */
     one.held = fcntl(connection, F_DUPFD_CLOEXEC, 0);
     if (one.held < 0) {

@@ -11,7 +11,7 @@
 
 enum { PIECE = 1 << 16 };
 
-static status open_file(appender *a, int flags, off_t *ret_bytes, error *err)
+static status appender_open_file(appender *a, int flags, off_t *ret_bytes, error *err)
 {
     struct stat info;
     int fd = open(a->path, O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0666);
@@ -34,7 +34,7 @@ status appender_open(appender *a, const char *path, bool fresh, error *err)
 {
     *a = (appender)APPENDER_INIT;
     a->path = xstrdup(path);
-    return open_file(a, O_CREAT | (fresh ? O_EXCL : 0), &a->written, err);
+    return appender_open_file(a, O_CREAT | (fresh ? O_EXCL : 0), &a->written, err);
 }
 
 void appender_close(appender *a)
@@ -64,7 +64,7 @@ static status mend(appender *a, error *err)
     struct stat info;
     off_t bytes = a->written;
     if (fstat(a->fd, &info) != 0)
-        TRY(open_file(a, 0, &bytes, err));
+        TRY(appender_open_file(a, 0, &bytes, err));
     if (bytes < a->written)
         return FAIL(err, E_DISK, "'%s' has lost what was written: %lld bytes of %lld are there", a->path,
                     (long long)bytes, (long long)a->written);
@@ -105,7 +105,7 @@ status appender_rewrite(appender *a, const buf *bytes, error *err)
     if (a->fd >= 0)
         close(a->fd);
     a->fd = -1;
-    a->failed = open_file(a, 0, &there, NULL) != OK; /* the next flush tries again */
+    a->failed = appender_open_file(a, 0, &there, NULL) != OK; /* the next flush tries again */
     a->written = (off_t)bytes->size;
     a->unsynced = a->is_doubtful = false;
     buf_clear(&a->waiting);

@@ -148,7 +148,7 @@ static status clear(const char *place, const char *aside, error *err)
     return fs_names_no_folders(errno) ? remove_checkpoint(place, err) : fs_fail(err, "rename to", aside);
 }
 
-static status replace(const char *fresh, const char *place, uint32_t era, error *err)
+static status checkpoint_replace(const char *fresh, const char *place, uint32_t era, error *err)
 {
     if (renameat2(AT_FDCWD, fresh, AT_FDCWD, place, RENAME_EXCHANGE) == 0) {
         try_set_aside(xstrdup(fresh));
@@ -172,7 +172,7 @@ static status give_name(const char *fresh, const char *place, uint32_t era, erro
     bool complete = fs_exists(path);
     free(path);
     if (complete)
-        return replace(fresh, place, era, err);
+        return checkpoint_replace(fresh, place, era, err);
     TRY(fs_remove_tree(place, err));
     return fs_move_folder(fresh, place, "manifest.json", err);
 }

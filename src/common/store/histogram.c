@@ -192,7 +192,7 @@ void events_histogram_pack(const events_histogram *h, void *ret)
     memcpy(ret, h, sizeof *h);
 }
 
-static status check(const events_histogram *h, error *err)
+static status histogram_check(const events_histogram *h, error *err)
 {
     if (h->magic != MAGIC || h->version != VERSION || h->n_buckets != BUCKETS || h->zero)
         return FAIL(err, E_DATA, "not a packed histogram of version %d with %d buckets", VERSION,
@@ -217,7 +217,7 @@ status events_histogram_merge(events_histogram *h, const void *packed, size_t by
                     sizeof *h);
     events_histogram *other = xmalloc(sizeof *other);
     memcpy(other, packed, sizeof *other);
-    status st = check(other, err);
+    status st = histogram_check(other, err);
     if (st == OK && other->num) {
         h->min = other->min < h->min ? other->min : h->min;
         h->max = other->max > h->max ? other->max : h->max;

@@ -64,7 +64,7 @@ static void add_value(const json_t *tree, const char *path, const char *where, b
 }
 
 /* ": 0.01 in the job, 0.02 now"; nothing where config.json is not the job's any more. */
-static void add_values(const jobdir *d, const config *c, const char *key, buf *ret)
+static void jobdir_recover_add_values(const jobdir *d, const config *c, const char *key, buf *ret)
 {
     char *path = jobdir_file(d, "config.json"), *dump = config_dump(c);
     json_t *theirs = NULL, *ours = NULL;
@@ -86,7 +86,7 @@ static void describe_difference(const jobdir *d, const config *c, buf *ret)
     char key[256] = "";
     if (name_difference(d, c, key, sizeof key)) {
         buf_adds(ret, key);
-        add_values(d, c, key, ret);
+        jobdir_recover_add_values(d, c, key, ret);
     } else {
         buf_adds(ret, "(made by another version of Tequio)");
     }

@@ -273,7 +273,7 @@ static bool tells_end(const jobdir *d, const config *c)
     return tells;
 }
 
-static status start(jobdir *d, const jobdir_request *r, action what, error *err)
+static status jobdir_start_start(jobdir *d, const jobdir_request *r, action what, error *err)
 {
     if (what == START_WIPED)
         TRYF(wipe(d, err), err, "--force");
@@ -331,7 +331,7 @@ status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool *ret_don
     }
     *ret_done = what == ALREADY_DONE;
     if (what != ALREADY_DONE)
-        TRY_OUT(st, start(d, request, what, err));
+        TRY_OUT(st, jobdir_start_start(d, request, what, err));
     else
         TRY_OUT(st, jobdir_hold(d, err));
     *ret = d;

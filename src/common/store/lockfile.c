@@ -180,7 +180,7 @@ static taken try_lock(const char *path, int *ret_fd, error *err)
 
 /* A file of its own beside `path`, named after the one it replaces and locked before it gets that
  * one's name: so only one of several that watched the same holder can win. */
-static status replace(const char *path, const trace *frozen, int *ret_fd, error *err)
+static status lockfile_replace(const char *path, const trace *frozen, int *ret_fd, error *err)
 {
     char *fresh = xasprintf("%s.%llx", path, (unsigned long long)frozen->inode);
     int fd = -1;
@@ -241,7 +241,7 @@ static status wait_for_holder(watch *w, const char *path, const lockfile_takeove
     } else if (!is_untouched(&now, &w->first)) {
         return fail_held(path, err);
     } else if (clock_us() - w->since_us >= takeover->us) {
-        return replace(path, &w->first, ret_fd, err);
+        return lockfile_replace(path, &w->first, ret_fd, err);
     }
     tell(w, path, takeover);
     nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);

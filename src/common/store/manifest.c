@@ -65,7 +65,7 @@ static json_t *write_parts(const manifest *m)
     return parts;
 }
 
-static json_t *to_json(const manifest *m)
+static json_t *manifest_to_json(const manifest *m)
 {
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)m->seed);
@@ -98,7 +98,7 @@ static json_t *to_json(const manifest *m)
 
 static buf text_of(const manifest *m)
 {
-    json_t *root = to_json(m);
+    json_t *root = manifest_to_json(m);
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     json_decref(root);
     BUG_ON(!text);
@@ -250,7 +250,7 @@ static status read_scale(const reader *r, const json_t *root, manifest *m)
     return OK;
 }
 
-static status read_head(const reader *r, const json_t *root, manifest *m)
+static status manifest_read_head(const reader *r, const json_t *root, manifest *m)
 {
     const char *format = "", *seed = "";
     int64_t version = 0;
@@ -313,7 +313,7 @@ static status read_shards(const reader *r, const json_t *root, manifest *m)
     return OK;
 }
 
-static status read_tensor(const reader *r, const json_t *entry, tensor_decl *t)
+static status manifest_read_tensor(const reader *r, const json_t *entry, tensor_decl *t)
 {
     const json_t *shape = NULL, *init = json_object_get(entry, "init");
     int kind = 0, rule = 0;
@@ -360,7 +360,7 @@ static status read_flat(const reader *r, const json_t *root, size_t n_parts, man
     tensor_decl *decls = xcalloc(n + 1, sizeof *decls);
     status st = OK;
     for (size_t i = 0; i < n; i++)
-        TRY_OUT(st, read_tensor(r, json_array_get(tensors, i), &decls[i]));
+        TRY_OUT(st, manifest_read_tensor(r, json_array_get(tensors, i), &decls[i]));
     TRY_OUT(st, check_elements(r, decls, n, n_parts));
     if (flat_create(decls, n, &m->flat, r->err) != OK) {
         /* whatever a declarer did wrong, here it is the file that is wrong */
@@ -414,7 +414,7 @@ static status read_parts(const reader *r, const json_t *root, manifest *m)
 
 static status from_json(const reader *r, const json_t *root, manifest *m)
 {
-    TRY(read_head(r, root, m));
+    TRY(manifest_read_head(r, root, m));
     TRY(read_slots(r, root, m));
     TRY(read_shards(r, root, m));
     return read_parts(r, root, m);

@@ -112,8 +112,8 @@ static status read_shape(const char *origin, const json_t *shape, st_tensor *t, 
     return OK;
 }
 
-static status read_tensor(const char *origin, const char *name, const json_t *entry, placed *ret,
-                          error *err)
+static status safetensors_read_tensor(const char *origin, const char *name, const json_t *entry, placed *ret,
+                                      error *err)
 {
     st_tensor *t = &ret->tensor;
     t->name = name;
@@ -200,7 +200,7 @@ static status index_tensors(st_file *f, const unsigned char *data, uint64_t data
             continue;
         }
         at[f->n].declared = f->n;
-        TRY_OUT(st, read_tensor(f->origin, key, value, &at[f->n], err));
+        TRY_OUT(st, safetensors_read_tensor(f->origin, key, value, &at[f->n], err));
         f->n++;
     }
     qsort(at, f->n, sizeof *at, by_offset);
@@ -219,7 +219,7 @@ out:
     return st;
 }
 
-static status parse(st_file *f, const unsigned char *bytes, size_t n, error *err)
+static status safetensors_parse(st_file *f, const unsigned char *bytes, size_t n, error *err)
 {
     if (n < SIZE_BYTES)
         return FAIL(err, E_DATA, "%s: %zu bytes are too few for a safetensors file", f->origin, n);
@@ -260,7 +260,7 @@ status st_open_memory(const void *data, size_t bytes, const char *origin, st_fil
 {
     st_file *f = xcalloc(1, sizeof *f);
     f->origin = xstrdup(origin);
-    status st = parse(f, data, bytes, err);
+    status st = safetensors_parse(f, data, bytes, err);
     if (st != OK) {
         st_close(&f);
         return st;
@@ -332,8 +332,8 @@ static status write_hashed(st_writer *w, const void *data, size_t bytes, error *
 }
 
 /* Adds one tensor to the header and moves *at past its bytes. */
-static status describe(const char *path, json_t *header, const st_tensor *t, uint64_t *at,
-                       error *err)
+static status safetensors_describe(const char *path, json_t *header, const st_tensor *t, uint64_t *at,
+                                   error *err)
 {
     BUG_ON(t->rank < 0 || t->rank > TENSOR_RANK);
     size_t bytes = dtype_bytes(t->dtype);
@@ -378,7 +378,7 @@ static status make_header(const char *path, const st_tensor *tensors, size_t n, 
     }
     uint64_t end = 0;
     for (size_t i = 0; i < n; i++)
-        TRY_OUT(st, describe(path, header, &tensors[i], &end, err));
+        TRY_OUT(st, safetensors_describe(path, header, &tensors[i], &end, err));
 
     text = json_dumps(header, JSON_COMPACT);
     BUG_ON(!text);

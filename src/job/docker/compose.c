@@ -129,7 +129,7 @@ static void add_libraries(const compose_options *o, buf *b)
     buf_fini(&all);
 }
 
-static void add_environment(const compose_options *o, roster *tasks, int i, buf *b)
+static void compose_add_environment(const compose_options *o, roster *tasks, int i, buf *b)
 {
     const roster_task *t = &tasks->tasks[i];
     char *tf_config = roster_tf_config(tasks, i);
@@ -160,14 +160,14 @@ static void add_gpus(const compose_options *o, const roster_task *t, buf *b)
     buf_adds(b, "]}\n");
 }
 
-static void add_service(const compose_options *o, roster *tasks, int i, buf *b)
+static void compose_add_service(const compose_options *o, roster *tasks, int i, buf *b)
 {
     const roster_task *t = &tasks->tasks[i];
     const char *image = pool_of(o, t)->image;
     buf_addf(b, "  %s:\n    image: ", t->host);
     add_text(b, image ? image : o->image);
     buf_adds(b, "\n    command: *command\n");
-    add_environment(o, tasks, i, b);
+    compose_add_environment(o, tasks, i, b);
     buf_adds(b, "    volumes: *volumes\n");
     if (o->key_file)
         buf_adds(b, "    secrets: [key]\n");
@@ -185,7 +185,7 @@ void compose_file(const compose_options *o, roster *tasks, buf *ret)
     add_common(o, ret);
     buf_adds(ret, "services:\n");
     for (int i = 0; i < tasks->n; i++)
-        add_service(o, tasks, i, ret);
+        compose_add_service(o, tasks, i, ret);
     if (!o->key_file)
         return;
     buf_adds(ret, "secrets:\n  key:\n    file: ");

@@ -102,7 +102,7 @@ static const char attach[] =
     "done <&3 &\n"
     "wait $client\n";
 
-static status start(void *user, int i, int life, child_start *ret, error *err)
+static status containers_start(void *user, int i, int life, child_start *ret, error *err)
 {
     (void)life;
     (void)err;
@@ -125,7 +125,7 @@ static int play(composed *c, error *err)
     if (st != OK)
         return status_exit_code(st);
     return supervise(&(supervise_options){.n = o->tasks->n,
-                                          .start = start,
+                                          .start = containers_start,
                                           .user = c,
                                           .restarts = o->restarts,
                                           .log_dir = o->log_dir,

@@ -115,7 +115,7 @@ void image_dockerfile(const image *i, buf *ret)
     buf_addf(ret, "\"\nENTRYPOINT [\"%s\"]\n", IMAGE_PROGRAM);
 }
 
-static status copy(const char *from, const char *root, const char *to, error *err)
+static status docker_image_copy(const char *from, const char *root, const char *to, error *err)
 {
     char *path = xasprintf("%s%s", root, to), *folder = xstrndup(path, folder_bytes(path));
     fs_map m;
@@ -139,13 +139,13 @@ static status copy(const char *from, const char *root, const char *to, error *er
 }
 
 /* Anybody may read what is in there, and write temporary files. */
-static status place(const image *i, const char *root, error *err)
+static status docker_image_place(const image *i, const char *root, error *err)
 {
     mode_t old = umask(022);
     char *temporary = xasprintf("%s/tmp", root);
-    status st = copy(SELF, root, IMAGE_PROGRAM, err);
+    status st = docker_image_copy(SELF, root, IMAGE_PROGRAM, err);
     for (int k = 0; st == OK && k < i->n; k++)
-        st = copy(i->paths[k], root, i->paths[k], err);
+        st = docker_image_copy(i->paths[k], root, i->paths[k], err);
     if (st == OK)
         st = fs_mkdirs(temporary, err);
     if (st == OK && chmod(temporary, 01777))
@@ -172,7 +172,7 @@ static status build(const image *i, const char *folder, error *err)
     char *root = xasprintf("%s/root", folder);
     status st = fs_mkdirs(root, err);
     if (st == OK)
-        st = place(i, root, err);
+        st = docker_image_place(i, root, err);
     if (st == OK)
         st = short_command_ask(argv, NULL, err);
     status removed = fs_remove_tree(root, st == OK ? err : NULL);

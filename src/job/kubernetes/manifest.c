@@ -52,7 +52,7 @@ status kubernetes_name(const job *j, char ret[KUBERNETES_NAME], error *err)
 
 /* --- what Kubernetes would not take --- */
 
-static status check_labels(const doc_node *labels, error *err)
+static status manifest_check_labels(const doc_node *labels, error *err)
 {
     for (int i = 0; labels && i < labels->n; i++) {
         const char *words[] = {labels->key[i], labels->item[i]->text};
@@ -79,7 +79,7 @@ static status check_images(const kubernetes_options *o, error *err)
     return OK;
 }
 
-static status check(const kubernetes_options *o, error *err)
+static status manifest_check(const kubernetes_options *o, error *err)
 {
     size_t bytes = strlen(o->config);
     if (bytes > CONFIG_MAP_BYTES - 1024)
@@ -93,7 +93,7 @@ static status check(const kubernetes_options *o, error *err)
                     "the service account '%s' is Google's; name a ServiceAccount of the namespace, "
                     "to which it may be bound there",
                     o->job->service_account);
-    TRY(check_labels(o->job->labels, err));
+    TRY(manifest_check_labels(o->job->labels, err));
     return check_images(o, err);
 }
 
@@ -276,7 +276,7 @@ static void add_note(const kubernetes_options *o, buf *ret)
 
 status kubernetes_manifest(const kubernetes_options *o, buf *ret, error *err)
 {
-    TRY(check(o, err));
+    TRY(manifest_check(o, err));
     add_note(o, ret);
     add_config(o, ret);
     add_claim(o, ret);

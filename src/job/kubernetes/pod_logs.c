@@ -98,7 +98,7 @@ static bool is_gone(const pod_log *p, const kubectl_view *v)
 }
 
 /* In the place of one that is gone, or in a new one; NULL: there is no room. */
-static pod_log *add(pod_logs *f, const kubectl_view *v, const kubectl_pod *pod)
+static pod_log *pod_logs_add(pod_logs *f, const kubectl_view *v, const kubectl_pod *pod)
 {
     int at = 0;
     while (at < f->n && !is_gone(&f->at[at], v))
@@ -139,7 +139,7 @@ status pod_logs_follow(pod_logs *f, const kubectl_view *v, error *err)
     for (int i = 0; i < v->n_pods; i++) {
         const kubectl_pod *pod = &v->pods[i];
         pod_log *p = find(f, pod);
-        p = p ? p : add(f, v, pod);
+        p = p ? p : pod_logs_add(f, v, pod);
         if (!p)
             continue;
         say_wait(p, pod);

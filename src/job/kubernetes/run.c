@@ -72,7 +72,7 @@ static void say_submitted(running *r, const char *path)
     arena_destroy(&memory);
 }
 
-static status submit(running *r)
+static status kubernetes_run_submit(running *r)
 {
     buf manifest = BUF_INIT;
     char *path = NULL;
@@ -121,7 +121,7 @@ static int end_badly(running *r, const char *failure)
 }
 
 /* True when it is over. */
-static bool judge(running *r, const kubectl_view *v, int *ret)
+static bool kubernetes_run_judge(running *r, const kubectl_view *v, int *ret)
 {
     r->gone = v->is_there ? 0 : r->gone + 1;
     if (r->asked) {
@@ -143,7 +143,7 @@ static bool judge(running *r, const kubectl_view *v, int *ret)
 }
 
 /* A cluster that does not answer for a while goes on computing. */
-static bool look(running *r, int *ret)
+static bool kubernetes_run_look(running *r, int *ret)
 {
     arena *memory = arena_create();
     kubectl_view v;
@@ -153,7 +153,7 @@ static bool look(running *r, int *ret)
     if (st == OK) {
         note_codes(r, &v);
         st = pod_logs_follow(&r->logs, &v, &why);
-        is_over = judge(r, &v, ret);
+        is_over = kubernetes_run_judge(r, &v, ret);
     }
     if (st != OK && !r->is_blind)
         log_mux_say("%s", why.text);
@@ -165,7 +165,7 @@ static bool look(running *r, int *ret)
 static int await_end(running *r)
 {
     int code = 0;
-    while (!look(r, &code)) {
+    while (!kubernetes_run_look(r, &code)) {
         int64_t until = clock_us() + LOOK_MS * 1000;
         for (int64_t now = clock_us(); now < until; now = clock_us()) {
             pod_logs_turn(&r->logs, r->signals.fd, (int)((until - now) / 1000) + 1);
@@ -195,7 +195,7 @@ int kubernetes_run(const kubernetes_launch *l, error *err)
                  .err = err};
     status st = l->waits ? signals_open(false, &r.signals, err) : OK;
     if (st == OK)
-        st = submit(&r);
+        st = kubernetes_run_submit(&r);
     int code = st == OK && l->waits ? wait_and_remove(&r) : status_exit_code(st);
     pod_logs_fini(&r.logs);
     signals_close(&r.signals);

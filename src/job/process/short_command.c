@@ -36,7 +36,7 @@ _Noreturn static void become(const short_command *e, int output)
     _exit(NOT_THERE);
 }
 
-static status start(short_command *e, error *err)
+static status short_command_start(short_command *e, error *err)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
@@ -54,7 +54,7 @@ static status start(short_command *e, error *err)
 }
 
 /* False at the end of what it says: then it is waited for. */
-static bool listen_to(short_command *e)
+static bool short_command_listen_to(short_command *e)
 {
     char piece[4096];
     ssize_t n = read(e->fd, piece, sizeof piece);
@@ -75,19 +75,19 @@ static void kill_rest(short_command *list, int n)
     for (int i = 0; i < n; i++)
         if (list[i].fd >= 0) {
             kill(list[i].pid, SIGKILL);
-            while (listen_to(&list[i]))
+            while (short_command_listen_to(&list[i]))
                 ;
         }
 }
 
 /* Starts what there is room for, then waits for somebody to say something. */
-static status turn(short_command *list, int n, int at_once, int *next, int *running, struct pollfd *polls,
-                   error *err)
+static status short_command_turn(short_command *list, int n, int at_once, int *next, int *running, struct pollfd *polls,
+                                 error *err)
 {
     for (; *next < n && *running < at_once; ++*next) {
         if (!list[*next].argv)
             continue;
-        TRY(start(&list[*next], err));
+        TRY(short_command_start(&list[*next], err));
         ++*running;
     }
     for (int i = 0; i < n; i++)
@@ -95,7 +95,7 @@ static status turn(short_command *list, int n, int at_once, int *next, int *runn
     if (*running && poll(polls, (nfds_t)n, -1) < 0 && errno != EINTR)
         return FAIL(err, E_IO, "wait for commands: %s", strerror(errno));
     for (int i = 0; i < n; i++)
-        if (list[i].fd >= 0 && polls[i].revents && !listen_to(&list[i]))
+        if (list[i].fd >= 0 && polls[i].revents && !short_command_listen_to(&list[i]))
             --*running;
     return OK;
 }
@@ -110,7 +110,7 @@ status short_commands_run(short_command *list, int n, int at_once, error *err)
     int next = 0, running = 0;
     status st = OK;
     while (st == OK && (next < n || running))
-        st = turn(list, n, at_once, &next, &running, polls, err);
+        st = short_command_turn(list, n, at_once, &next, &running, polls, err);
     kill_rest(list, n);
     free(polls);
     return st;

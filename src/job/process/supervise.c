@@ -190,7 +190,7 @@ static bool plan_restart(supervision *s, const child *c)
     return true;
 }
 
-static void note_end(supervision *s, child *c, child **worst)
+static void supervise_note_end(supervision *s, child *c, child **worst)
 {
     int code = child_exit_code(c);
     if (code == 0 && is_master(c))
@@ -262,7 +262,7 @@ static void reap(supervision *s)
             continue;
         s->n_running--;
         drain(s, c);
-        note_end(s, c, &worst);
+        supervise_note_end(s, c, &worst);
     }
     note_worst(s, worst);
 }
@@ -408,7 +408,7 @@ static void listen_to(supervision *s, child *c, const struct pollfd *polls)
             child_read(c, i, take_line, s);
 }
 
-static status turn(supervision *s, error *err)
+static status supervise_turn(supervision *s, error *err)
 {
     struct pollfd *polls = s->polls;
     polls[0] = (struct pollfd){.fd = s->signals.fd, .events = POLLIN};
@@ -471,7 +471,7 @@ int supervise(const supervise_options *options, error *err)
     TRY_OUT(st, signals_open(true, &s.signals, err));
     TRY_OUT(st, start_children(&s, err));
     while (!is_over(&s))
-        TRY_OUT(st, turn(&s, err));
+        TRY_OUT(st, supervise_turn(&s, err));
     for (int i = 0; i < s.n; i++)
         drain(&s, &s.children[i]);
 out:

@@ -95,7 +95,7 @@ doc_node *document_empty(arena *memory, const char *origin, doc_kind kind)
 }
 
 /* The old arrays stay in the arena: they double, so that is once more what is used. */
-static void make_room(arena *memory, doc_node *parent)
+static void document_make_room(arena *memory, doc_node *parent)
 {
     if (parent->n < parent->cap)
         return;
@@ -114,7 +114,7 @@ static void make_room(arena *memory, doc_node *parent)
 void document_graft(arena *memory, doc_node *map, const char *key, doc_node *value)
 {
     BUG_ON(map->kind != DOC_MAP || document_get(map, key));
-    make_room(memory, map);
+    document_make_room(memory, map);
     map->key[map->n] = key;
     map->item[map->n++] = value;
 }
@@ -139,7 +139,7 @@ void document_set(arena *memory, doc_node *map, const char *key, doc_node *value
 void document_append(arena *memory, doc_node *list, doc_node *value)
 {
     BUG_ON(list->kind != DOC_LIST);
-    make_room(memory, list);
+    document_make_room(memory, list);
     value->path = arena_printf(memory, "%s[%d]", list->path, list->n);
     list->key[list->n] = "";
     list->item[list->n++] = value;
@@ -208,14 +208,14 @@ static const char *path_below(const reading *r, const doc_node *parent, const ch
 
 static void add(const reading *r, doc_node *parent, const char *key, doc_node *value)
 {
-    make_room(r->memory, parent);
+    document_make_room(r->memory, parent);
     parent->key[parent->n] = key ? key : "";
     parent->item[parent->n++] = value;
 }
 
 /* What an alias stands for is a tree of its own: a caller that changes one place does not mean the
  * other. */
-static status copy(reading *r, const doc_node *from, const char *path, doc_node **ret)
+static status document_copy(reading *r, const doc_node *from, const char *path, doc_node **ret)
 {
     if (++r->n_nodes > NODES_MOST)
         return DOC_FAIL(r->err, from, "with its aliases this file has too many values");
@@ -228,7 +228,7 @@ static status copy(reading *r, const doc_node *from, const char *path, doc_node 
     for (int i = 0; i < from->n; i++) {
         const char *key = from->kind == DOC_MAP ? from->key[i] : NULL;
         doc_node *item = NULL;
-        TRY(copy(r, from->item[i], path_below(r, n, key), &item));
+        TRY(document_copy(r, from->item[i], path_below(r, n, key), &item));
         add(r, n, key, item);
     }
     *ret = n;
@@ -244,7 +244,7 @@ static status recall(reading *r, const yaml_event_t *e, const char *path, doc_no
             continue;
         if (a->is_open)
             return fail_at(r, &e->start_mark, "this alias stands within what it names");
-        return copy(r, a->node, path, ret);
+        return document_copy(r, a->node, path, ret);
     }
     return fail_at(r, &e->start_mark, "nothing has the name of this alias");
 }

@@ -108,8 +108,8 @@ static doc_node *texts(const laying *l, const row *r, const char *text)
 }
 
 /* KEY=VALUE,... ; with `keys`, those two and no others, both of them. */
-static status pairs(const laying *l, const row *r, const char *text, const char *const keys[2],
-                    doc_node **ret)
+static status flags_pairs(const laying *l, const row *r, const char *text, const char *const keys[2],
+                          doc_node **ret)
 {
     doc_node *map = document_empty(l->memory, arena_printf(l->memory, "--%s", r->name), DOC_MAP);
     char *at = arena_strdup(l->memory, text);
@@ -144,9 +144,9 @@ static status make_value(const laying *l, const row *r, const char *text, doc_no
         *ret = texts(l, r, text);
         return OK;
     case KIND_LABELS:
-        return pairs(l, r, text, NULL, ret);
+        return flags_pairs(l, r, text, NULL, ret);
     case KIND_ACCELERATOR:
-        return pairs(l, r, text, accelerator, ret);
+        return flags_pairs(l, r, text, accelerator, ret);
     default:
         *ret = scalar(l, r, text);
         return OK;
@@ -156,7 +156,7 @@ static status make_value(const laying *l, const row *r, const char *text, doc_no
 /* --- laying over --- */
 
 /* The map that holds the last word of `path`, made where it is not; *ret_key is that word. */
-static doc_node *reach(const laying *l, const char *path, const char **ret_key)
+static doc_node *flags_reach(const laying *l, const char *path, const char **ret_key)
 {
     doc_node *at = l->top;
     for (const char *dot; (dot = strchr(path, '.')); path = dot + 1) {
@@ -180,7 +180,7 @@ static status lay(const laying *l, const row *r)
     doc_node *value = NULL;
     TRY(make_value(l, r, text, &value));
     const char *key;
-    doc_node *map = reach(l, r->path, &key);
+    doc_node *map = flags_reach(l, r->path, &key);
     document_set(l->memory, map, key, value);
     return OK;
 }
@@ -215,7 +215,7 @@ static void lay_arguments(const laying *l, const char *const *user_args)
     for (int i = 0; user_args[i]; i++)
         document_append(l->memory, list, document_scalar(l->memory, origin, user_args[i]));
     const char *key;
-    doc_node *map = reach(l, "trainingInput.args", &key);
+    doc_node *map = flags_reach(l, "trainingInput.args", &key);
     document_set(l->memory, map, key, list);
 }
 

@@ -53,7 +53,7 @@ static status check_labels(const doc_node *labels, error *err)
 
 enum { WAIT_LEAST = 1800, PRIORITY_MOST = 1000 };
 
-static status read_scheduling(job *j, const doc_node *s, error *err)
+static status job_file_read_scheduling(job *j, const doc_node *s, error *err)
 {
     const doc_node *running = document_get(s, "maxRunningTime"), *wait = document_get(s, "maxWaitTime");
     const doc_node *priority = document_get(s, "priority");
@@ -128,7 +128,7 @@ status job_file_read_form(doc_node *form, job *j, error *err)
     j->service_account = text_of(input, "serviceAccount");
     TRY(pools_read(j, input, j->memory, err));
     TRY(pools_check_region(j, input, j->memory, err));
-    TRY(read_scheduling(j, document_get(input, "scheduling"), err));
+    TRY(job_file_read_scheduling(j, document_get(input, "scheduling"), err));
     j->calls_chief = calls_chief(j, input);
     return OK;
 }

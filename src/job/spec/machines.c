@@ -85,7 +85,7 @@ static machine *add_machine(machines *all, const char *name)
     return m;
 }
 
-static void read_machines(machines *all)
+static void machines_read_machines(machines *all)
 {
     const char *at = table_machines;
     row head, r;
@@ -212,7 +212,7 @@ const machines *machines_all(void)
 {
     static machines all;
     if (!all.n_machines) {
-        read_machines(&all);
+        machines_read_machines(&all);
         read_accelerated(&all);
         read_legacy(&all);
         read_limits(&all);

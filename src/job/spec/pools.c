@@ -171,7 +171,7 @@ static status check_gpus(const job_pool *p, const doc_node *where, int type, int
     return OK;
 }
 
-static status read_gpus(job_pool *p, const doc_node *replica, error *err)
+static status pools_read_gpus(job_pool *p, const doc_node *replica, error *err)
 {
     const doc_node *accelerator = given(replica, "acceleratorConfig");
     if (!accelerator)
@@ -234,7 +234,7 @@ static status read_replica(job_pool *p, const doc_node *input, role r, arena *me
     TRY(check_program(command, err));
     p->args = arguments_of(command, own ? own : args, memory);
     p->image = image ? image->text : NULL;
-    return read_gpus(p, replica, err);
+    return pools_read_gpus(p, replica, err);
 }
 
 static status check_one_family(const job *j, error *err)
@@ -282,7 +282,7 @@ static const doc_node *any_type(const doc_node *input)
     return NULL;
 }
 
-static status read_machines(job *j, const doc_node *input, arena *memory, error *err)
+static status pools_read_machines(job *j, const doc_node *input, arena *memory, error *err)
 {
     const doc_node *said = given(input, "scaleTier");
     bool is_said = said && strcmp(said->text, "SCALE_TIER_UNSPECIFIED") != 0;
@@ -303,7 +303,7 @@ status pools_read(job *j, const doc_node *input, arena *memory, error *err)
 {
     for (role r = 0; r < ROLE_COUNT; r++)
         j->pools[r] = (job_pool){.machine_type = "", .gpu_type = -1};
-    TRY(read_machines(j, input, memory, err));
+    TRY(pools_read_machines(j, input, memory, err));
     for (role r = 0; r < ROLE_COUNT; r++)
         TRY(read_replica(&j->pools[r], input, r, memory, err));
     TRY(check_one_family(j, err));

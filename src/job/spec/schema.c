@@ -204,7 +204,7 @@ static status check_messages(const checking *c, doc_node *node, const field *f)
     return OK;
 }
 
-static status check_value(const checking *c, doc_node *node, const field *f)
+static status schema_check_value(const checking *c, doc_node *node, const field *f)
 {
     switch (f->kind) {
     case FIELD_ANY:
@@ -236,7 +236,7 @@ static status check_field(const checking *c, doc_node *map, int i, const char *m
     map->key[i] = f->name;
     if (value->kind == DOC_NULL)
         return OK;
-    TRY(check_value(c, value, f));
+    TRY(schema_check_value(c, value, f));
     if (f->use == FIELD_REFUSED)
         return DOC_FAIL(c->err, value, "%s", f->note);
     if (f->use == FIELD_IGNORED && c->warn)

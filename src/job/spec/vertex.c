@@ -76,7 +76,7 @@ static doc_node *word_at(const reading *r, const doc_node *place, const char *wo
 /* --- pools --- */
 
 /* No type, or a count of 0, is no GPU. */
-static status read_gpus(const reading *r, const doc_node *spec, doc_node *config)
+static status vertex_read_gpus(const reading *r, const doc_node *spec, doc_node *config)
 {
     doc_node *type = given(spec, "acceleratorType"), *count = given(spec, "acceleratorCount");
     bool has_type = type && strcmp(type->text, "ACCELERATOR_TYPE_UNSPECIFIED") != 0;
@@ -108,11 +108,11 @@ static status read_machine(const reading *r, const doc_node *pool, int i, doc_no
             "n1-standard-8",
             m->name);
     put(r, r->input, arena_printf(r->memory, "%sType", prefix[i]), type);
-    return read_gpus(r, spec, config);
+    return vertex_read_gpus(r, spec, config);
 }
 
 /* The master is one; a warning says where a file leaves out how many of the others there are. */
-static status read_count(const reading *r, const doc_node *pool, int i)
+static status vertex_read_count(const reading *r, const doc_node *pool, int i)
 {
     doc_node *count = given(pool, "replicaCount");
     if (i == 0 && count && schema_whole(count) != 1)
@@ -148,7 +148,7 @@ static bool is_reserved(const char *name)
 }
 
 /* All tasks have the same environment, so pools agree about a variable. */
-static status add_variable(const reading *r, const doc_node *variable)
+static status vertex_add_variable(const reading *r, const doc_node *variable)
 {
     const doc_node *name = given(variable, "name"), *value = given(variable, "value");
     if (!name || !is_name(name->text))
@@ -180,9 +180,9 @@ static status read_environment(const reading *r, const doc_node *container)
 {
     const doc_node *env = given(container, "env");
     if (env && env->kind == DOC_MAP)
-        return add_variable(r, env);
+        return vertex_add_variable(r, env);
     for (int i = 0; env && i < env->n; i++)
-        TRY(add_variable(r, env->item[i]));
+        TRY(vertex_add_variable(r, env->item[i]));
     return OK;
 }
 
@@ -193,7 +193,7 @@ static status read_pool(const reading *r, const doc_node *pool, int i)
     if (is_empty && i)
         return OK;
     doc_node *config = map_at(r, pool);
-    TRY(read_count(r, pool, i));
+    TRY(vertex_read_count(r, pool, i));
     TRY(read_machine(r, pool, i, config));
     TRY(read_environment(r, container));
     put(r, config, "imageUri", given(container, "imageUri"));
@@ -228,7 +228,7 @@ static bool is_true(const doc_node *map, const char *key)
     return n && schema_bool(n);
 }
 
-static void read_scheduling(const reading *r, const doc_node *spec)
+static void vertex_read_scheduling(const reading *r, const doc_node *spec)
 {
     const doc_node *scheduling = given(spec, "scheduling");
     if (!scheduling)
@@ -250,7 +250,7 @@ static status read_spec(const reading *r, const doc_node *spec)
     put(r, r->input, "scaleTier", word_at(r, spec, "CUSTOM"));
     put(r, r->input, "useChiefInTfConfig", word_at(r, spec, "true"));
     TRY(read_pools(r, spec));
-    read_scheduling(r, spec);
+    vertex_read_scheduling(r, spec);
     put(r, r->input, "serviceAccount", given(spec, "serviceAccount"));
     put(r, r->input, "jobDir", given(given(spec, "baseOutputDirectory"), "outputUriPrefix"));
     return OK;

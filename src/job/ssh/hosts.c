@@ -60,7 +60,7 @@ static status add_host(hosts *h, const char *name, arena *memory, host **ret, er
     return OK;
 }
 
-static status read_word(host *h, const char *word, arena *memory, error *err)
+static status hosts_read_word(host *h, const char *word, arena *memory, error *err)
 {
     const char *equals = strchr(word, '=');
     size_t n = equals ? (size_t)(equals - word) : 0;
@@ -90,7 +90,7 @@ static status read_line(hosts *h, char *line, arena *memory, error *err)
         return OK;
     TRY(add_host(h, word, memory, &one, err));
     while ((word = strtok_r(NULL, blanks, &rest)))
-        TRY(read_word(one, word, memory, err));
+        TRY(hosts_read_word(one, word, memory, err));
     return OK;
 }
 

@@ -163,7 +163,7 @@ _Noreturn static void become(char *const *argv, pid_t server)
     _exit(127);
 }
 
-static status start(serving *s, const json_t *t)
+static status remote_start(serving *s, const json_t *t)
 {
     const json_t *arguments = json_object_get(t, "arguments");
     const char *config = json_string_value(json_object_get(t, "config"));
@@ -223,7 +223,7 @@ static void pass_signals(serving *s)
 }
 
 /* Until the task has ended; *ret is as of waitpid. */
-static status attend(serving *s, int *ret)
+static status remote_attend(serving *s, int *ret)
 {
     bool hears = true;
     while (waitpid(s->pid, ret, WNOHANG) != s->pid) {
@@ -260,9 +260,9 @@ int remote_serve(error *err)
     if (st == OK)
         st = signals_open(true, &s.signals, err);
     if (st == OK)
-        st = start(&s, t);
+        st = remote_start(&s, t);
     if (st == OK)
-        st = attend(&s, &ended);
+        st = remote_attend(&s, &ended);
     if (st != OK && s.pid > 0)
         kill(-s.pid, SIGKILL);
     json_decref(t);

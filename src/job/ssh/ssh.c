@@ -28,7 +28,7 @@ typedef struct ssh_job {
 /* --- who runs where --- */
 
 /* Those that compute are dealt first. */
-static status deal(const ssh_options *o, roster *s, hosts_place *places, error *err)
+static status ssh_deal(const ssh_options *o, roster *s, hosts_place *places, error *err)
 {
     hosts_clear(o->hosts);
     for (role r = 0; r < ROLE_COUNT; r++)
@@ -50,7 +50,7 @@ status ssh_plan(const ssh_options *o, roster *ret, hosts_place **ret_places, err
     TRY(roster_check_ports(&o->shape, err));
     roster_plan(&o->shape, &s);
     hosts_place *places = xcalloc((size_t)s.n, sizeof *places);
-    status st = deal(o, &s, places, err);
+    status st = ssh_deal(o, &s, places, err);
     if (st != OK) {
         roster_close(&s);
         free(places);
@@ -108,8 +108,8 @@ static const char *last_line(buf *output)
 }
 
 /* The same command on all hosts that are to be asked; `reply` of each is its output. */
-static status ask(const ssh_job *s, const char *script, const char *input, const bool *asked,
-                  short_command *replies, error *err)
+static status ssh_ask(const ssh_job *s, const char *script, const char *input, const bool *asked,
+                      short_command *replies, error *err)
 {
     int n = s->o->hosts->n;
     for (int i = 0; i < n; i++)
@@ -145,14 +145,14 @@ static status place_program(const ssh_job *s, error *err)
                           s->program, s->program, s->program, s->program, s->program);
     for (int i = 0; i < n; i++)
         asked[i] = is_used(s, i);
-    status st = ask(s, look, NULL, asked, replies, err);
+    status st = ssh_ask(s, look, NULL, asked, replies, err);
     for (int i = 0; i < n; i++) {
         asked[i] = asked[i] && strcmp(last_line(&replies[i].output), "has-it") != 0;
         lacking += asked[i];
     }
     drop(replies, n);
     if (st == OK && lacking) {
-        st = ask(s, put, "/proc/self/exe", asked, replies, err);
+        st = ssh_ask(s, put, "/proc/self/exe", asked, replies, err);
         drop(replies, n);
     }
     free(put);
@@ -175,7 +175,7 @@ static char *visible_gpus(const roster_task *t)
 }
 
 /* What of our own environment is for tasks, and what each is told besides. */
-static char **environment_of(ssh_job *s, int i, int life)
+static char **ssh_environment_of(ssh_job *s, int i, int life)
 {
     extern char **environ;
     static const char *const kept[] = {"TEQUIO_", "OMP_NUM_THREADS=", "CUDA_VISIBLE_DEVICES="};
@@ -217,14 +217,14 @@ static void forget(ssh_job *s)
     s->input = NULL;
 }
 
-static status start(void *user, int i, int life, child_start *ret, error *err)
+static status ssh_start(void *user, int i, int life, child_start *ret, error *err)
 {
     (void)err;
     extern char **environ;
     ssh_job *s = user;
     char folder[4096];
     forget(s);
-    s->environment = environment_of(s, i, life);
+    s->environment = ssh_environment_of(s, i, life);
     remote_task t = {
         .arguments = life > 1 ? s->o->arguments_again : s->o->arguments,
         .config = s->o->config,
@@ -264,7 +264,7 @@ int ssh_run(const ssh_options *o, error *err)
     int code = status_exit_code(st);
     if (st == OK)
         code = supervise(&(supervise_options){.n = s.roster.n,
-                                              .start = start,
+                                              .start = ssh_start,
                                               .user = &s,
                                               .restarts = o->restarts,
                                               .log_dir = o->log_dir,

@@ -37,7 +37,7 @@ static const char *known_as(const char *host, const char *own)
     return host_is_loopback(own) && !host_is_loopback(host) ? host : own;
 }
 
-static status find_places(guest *g, error *err)
+static status other_rank_find_places(guest *g, error *err)
 {
     char host[MEETING_HOST];
     int port;
@@ -134,7 +134,7 @@ static status take_stop(guest *g, const Wire__Stop *s, error *err)
                 s->text);
 }
 
-static status take(guest *g, const net_message *message, error *err)
+static status other_rank_take(guest *g, const net_message *message, error *err)
 {
     wire_head h;
     ProtobufCMessage *m = NULL;
@@ -168,14 +168,14 @@ static status hear_messages(guest *g, error *err)
 {
     net_message message;
     while (!g->is_over && net_receive(g->m->socket, &message)) {
-        status st = take(g, &message, err);
+        status st = other_rank_take(g, &message, err);
         span_drop(message.payload);
         TRY(st);
     }
     return OK;
 }
 
-static status hear(guest *g, error *err)
+static status other_rank_hear(guest *g, error *err)
 {
     net_event event;
     bool is_down = false;
@@ -205,7 +205,7 @@ static status await_answer(guest *g, error *err)
     while (!g->is_over) {
         if (stop && atomic_load(stop))
             return FAIL(err, E_PREEMPTED, "preempted before all ranks had come");
-        TRY(hear(g, err));
+        TRY(other_rank_hear(g, err));
         int64_t now = clock_us();
         if (!g->is_over && (double)(now - begin) * 1e-6 > timeout_s)
             return FAIL(err, E_LOST,
@@ -224,7 +224,7 @@ static status await_answer(guest *g, error *err)
 status other_rank_join(meeting *m, error *err)
 {
     guest g = {.m = m, .hello = BUF_INIT};
-    status st = find_places(&g, err);
+    status st = other_rank_find_places(&g, err);
     if (st == OK) {
         make_hello(&g);
         st = dial(&g, err);

@@ -157,7 +157,7 @@ static void take_hello(meeting *m, const Wire__Hello *hello, const net_message *
         say_welcome(m, &from->from);
 }
 
-static void take(meeting *m, const net_message *message)
+static void rank0_take(meeting *m, const net_message *message)
 {
     wire_head h;
     ProtobufCMessage *hello = NULL;
@@ -188,7 +188,7 @@ static void forget(meeting *m, int connection)
     }
 }
 
-static status serve(meeting *m, error *err)
+static status rank0_serve(meeting *m, error *err)
 {
     net_event event;
     net_message message;
@@ -199,7 +199,7 @@ static status serve(meeting *m, error *err)
         else if (event.kind == NET_REFUSED)
             LOG_W("STRANGER", "not let in: %s; more like it are only counted", event.why);
     while (net_receive(m->socket, &message)) {
-        take(m, &message);
+        rank0_take(m, &message);
         span_drop(message.payload);
     }
     return OK;
@@ -232,7 +232,7 @@ static status await_all(meeting *m, buf *missing, error *err)
         double waited;
         if (m->o->stop && atomic_load(m->o->stop))
             return FAIL(err, E_PREEMPTED, "preempted before all ranks had come");
-        TRY(serve(m, err));
+        TRY(rank0_serve(m, err));
         list_missing(m, missing);
         if ((double)(clock_us() - begin) * 1e-6 > timeout_s && !is_everybody_here(m))
             return FAIL(err, E_LOST, "after %.0f s %s have not come to the rendezvous at %s",
@@ -286,7 +286,7 @@ static void *stay(void *arg)
     meeting *m = arg;
     error why = ERROR_INIT;
     while (!atomic_load(&m->is_over))
-        if (serve(m, &why) != OK) {
+        if (rank0_serve(m, &why) != OK) {
             LOG_W("NO_RENDEZVOUS", "ranks that start again are not answered: %s", why.text);
             break;
         }

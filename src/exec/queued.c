@@ -162,7 +162,7 @@ static status fetch_parts(walk *w, int32_t node, error *err)
             TRY(down_after_compute(e, err));
         if (tells)
             TRY(fetch_sent(w, part, err));
-        TRY(e->weights->ops->made(e->weights, w->e, part, err));
+        TRY(weight_store_made(e->weights, w->e, part, err));
         first = w->keeps = false;
     }
     return OK;

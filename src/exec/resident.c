@@ -277,41 +277,13 @@ static status lane_made(weight_store *s, exec *e, int32_t part, error *err)
     return queue_of(r)->mark(e->device, QUEUE_COMPUTE, r->parts[part].made, err);
 }
 
-static status lane_join(weight_store *s, exec *e, error *err)
-{
-    (void)s, (void)e, (void)err;
-    return OK;
-}
-
-/* It is there: the server has put it where the lane reads it. */
-static status lane_put(weight_store *s, int32_t part, span *weights, error *err)
-{
-    (void)s, (void)part, (void)weights, (void)err;
-    return OK;
-}
-
-static status lane_settle(weight_store *s, error *err)
-{
-    (void)s, (void)err;
-    return OK;
-}
-
-static void lane_leave(weight_store *s)
-{
-    (void)s;
-}
-
+/* Nothing arrives: the server puts parts where the lane reads them. */
 static const weight_store_ops weights = {
     .keeps_gradients = true,
     .open = lane_open,
     .close = lane_close,
     .need = lane_need,
     .made = lane_made,
-    .join = lane_join,
-    .put = lane_put,
-    .settle = lane_settle,
-    .leave = lane_leave,
-    .destroy = lane_leave,
 };
 
 /* --- its life --- */

@@ -73,12 +73,6 @@ static status host_need(weight_store *s, exec *e, int32_t part, int64_t edition,
     return OK;
 }
 
-static status host_made(weight_store *s, exec *e, int32_t part, error *err)
-{
-    (void)s, (void)e, (void)part, (void)err;
-    return OK;
-}
-
 /* --- a worker --- */
 
 static status host_join(weight_store *s, exec *e, error *err)
@@ -96,17 +90,6 @@ static status host_put(weight_store *s, int32_t part, span *weights, error *err)
     return OK;
 }
 
-static status host_settle(weight_store *s, error *err)
-{
-    (void)s, (void)err;
-    return OK;
-}
-
-static void host_leave(weight_store *s)
-{
-    (void)s;
-}
-
 static void host_destroy(weight_store *s)
 {
     mem_free(((host_weights *)s)->values);
@@ -117,11 +100,8 @@ const weight_store_ops weights_on_host = {
     .open = host_open,
     .close = host_close,
     .need = host_need,
-    .made = host_made,
     .join = host_join,
     .put = host_put,
-    .settle = host_settle,
-    .leave = host_leave,
     .destroy = host_destroy,
 };
 

@@ -109,12 +109,6 @@ static status uploaded_need(weight_store *s, exec *e, int32_t part, int64_t edit
     return OK;
 }
 
-static status uploaded_made(weight_store *s, exec *e, int32_t part, error *err)
-{
-    (void)s, (void)e, (void)part, (void)err;
-    return OK;
-}
-
 /* --- transfers to all of them --- */
 
 static size_t stage_elements(const flat *f)
@@ -253,7 +247,6 @@ weight_store *weights_uploaded_create(const flat *f)
         .open = uploaded_open,
         .close = uploaded_close,
         .need = uploaded_need,
-        .made = uploaded_made,
         .join = uploaded_join,
         .put = uploaded_put,
         .settle = uploaded_settle,

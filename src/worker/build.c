@@ -42,8 +42,7 @@ static status build_shared(worker *w, error *err)
 static void leave_stores(const worker *w)
 {
     for (int32_t i = 0; w->shared && i < w->n_shared; i++)
-        if (w->shared[i].store)
-            w->shared[i].store->ops->leave(w->shared[i].store);
+        weight_store_leave(w->shared[i].store);
 }
 
 static void unbuild_shared(worker *w)
@@ -205,8 +204,7 @@ status worker_build(worker *w, error *err)
         .credit_bytes = credit(w),
         .hello = &w->hello,
         .memory = weights_view_store(w->shared[0].weights)->memory,
-        .hooks = {.welcome = worker_on_welcome, .part = worker_on_part, .gone = worker_on_gone,
-                  .refused = worker_on_refused, .user = w},
+        .hooks = {.welcome = worker_on_welcome, .refused = worker_on_refused, .user = w},
     };
     TRY(w->mode->build(w, &servers, err));
     return w->o->master ? worker_dial_master(w, w->o->master, err) : OK;

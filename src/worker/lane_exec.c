@@ -51,5 +51,5 @@ status lane_exec_begin(const lane_options *o, exec *e, error *err)
     weight_store *weights = exec_weights(e);
     exec_join(e, o->peers, o->index);
     weights_view_move(o->shared.weights, weights);
-    return weights->ops->join(weights, e, err);
+    return weight_store_join(weights, e, err);
 }

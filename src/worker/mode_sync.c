@@ -8,6 +8,23 @@
 
 #include <stdlib.h>
 
+/* --- from the servers: kv's hooks. A failure is kept and leaves the loop --- */
+
+static void on_part(void *user, const kv_part *p)
+{
+    worker *w = user;
+    if (w->outcome == OK)
+        w->outcome = sync_driver_part(w->sync_driver, p, w->err);
+}
+
+static void on_gone(void *user, int32_t part, int64_t newest)
+{
+    worker *w = user;
+    (void)part;
+    if (w->outcome == OK)
+        w->outcome = sync_driver_gone(w->sync_driver, newest, w->err);
+}
+
 /* --- reports --- */
 
 static status report(void *user, const note *n, error *err)
@@ -37,6 +54,8 @@ static status take_recorded(worker *w, const wire_head *h, error *err)
 static status build(worker *w, const kv_options *servers, error *err)
 {
     kv_options one = *servers;
+    one.hooks.part = on_part;
+    one.hooks.gone = on_gone;
     one.hooks.measured = on_measured;
     TRY(kv_create(&one, &w->kv, err));
     w->sync_driver = sync_driver_create(&(sync_driver_options){

@@ -102,8 +102,6 @@ MUST_USE status worker_report_all(worker *w, error *err);   /* that are kept */
 /* worker.c */
 /* kv's hooks. A failure is kept and leaves the loop. */
 void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m);
-void worker_on_part(void *user, const kv_part *p);
-void worker_on_gone(void *user, int32_t part, int64_t newest);
 void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wire__Refused *m);
 
 #endif

@@ -55,7 +55,7 @@ weight_store *weights_view_store(const weights_view *v)
 
 status weights_view_put(weights_view *v, const kv_part *p, error *err)
 {
-    TRY(v->store->ops->put(v->store, p->part, p->weights, err));
+    TRY(weight_store_put(v->store, p->part, p->weights, err));
     pthread_mutex_lock(&v->lock);
     v->versions[p->part] = p->version;
     v->scales[p->part] = p->scale;

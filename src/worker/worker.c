@@ -260,21 +260,6 @@ void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m)
     free(endpoint);
 }
 
-void worker_on_part(void *user, const kv_part *p)
-{
-    worker *w = user;
-    if (w->outcome == OK)
-        w->outcome = sync_driver_part(w->sync_driver, p, w->err);
-}
-
-void worker_on_gone(void *user, int32_t part, int64_t newest)
-{
-    worker *w = user;
-    (void)part;
-    if (w->outcome == OK)
-        w->outcome = sync_driver_gone(w->sync_driver, newest, w->err);
-}
-
 void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wire__Refused *m)
 {
     worker *w = user;
@@ -369,7 +354,7 @@ static status tick(worker *w, error *err)
 static status settle_stores(const worker *w, error *err)
 {
     for (int32_t i = 0; i < w->n_shared; i++)
-        TRY(w->shared[i].store->ops->settle(w->shared[i].store, err));
+        TRY(weight_store_settle(w->shared[i].store, err));
     return OK;
 }
 

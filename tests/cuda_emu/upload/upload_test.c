@@ -96,7 +96,7 @@ static void send_part(server *s, weight_store *weights, int at, float value)
     send(s, sent);
     receive(s->dial, &m);
     assert_ptr_equal(span_data(m.payload), data);
-    must(weights->ops->put(weights, 0, m.payload, &err), &err);
+    must(weight_store_put(weights, 0, m.payload, &err), &err);
     span_drop(m.payload);
 }
 
@@ -138,14 +138,14 @@ static void stage_open(stage *s)
                       .weights = s->weights = weights_uploaded_create(s->flat)};
     for (int i = 0; i < ENGINES; i++) {
         must(exec_create(&o, &s->engines[i], &err), &err);
-        must(s->weights->ops->join(s->weights, s->engines[i], &err), &err);
+        must(weight_store_join(s->weights, s->engines[i], &err), &err);
     }
     s->memory = s->weights->memory;
 }
 
 static void stage_close(stage *s)
 {
-    s->weights->ops->leave(s->weights);
+    weight_store_leave(s->weights);
     for (int i = 0; i < ENGINES; i++)
         exec_destroy(&s->engines[i]);
     weight_store_destroy(&s->weights);
@@ -203,10 +203,10 @@ static void test_memory_goes_back_when_the_devices_have_it(void **state)
     send_part(&v, s.weights, 0, 1);
     assert_int_equal(v.n_back, 0);
     check_run(&s, 1);
-    must(s.weights->ops->settle(s.weights, &err), &err);
+    must(weight_store_settle(s.weights, &err), &err);
     assert_int_equal(v.n_back, 1);
     send_part(&v, s.weights, 0, 2);
-    must(s.weights->ops->settle(s.weights, &err), &err);
+    must(weight_store_settle(s.weights, &err), &err);
     assert_int_equal(v.n_back, 2);
     check_run(&s, 2);
     assert_int_equal(emu_bytes_up() - up, 2 * ENGINES * N * sizeof(float));
@@ -241,7 +241,7 @@ static void test_other_memory_goes_back_at_once(void **state)
     assert_int_equal(v.n_back, PLACES);
     check_run(&s, 7);
     error err = ERROR_INIT;
-    must(s.weights->ops->settle(s.weights, &err), &err);
+    must(weight_store_settle(s.weights, &err), &err);
     s.memory.unmapped(s.memory.user, v.memory);
     send_part(&v, s.weights, 0, 8); /* its addresses may be somebody else's by now */
     assert_int_equal(v.n_back, PLACES + 2);
@@ -265,7 +265,7 @@ static void test_memory_that_devices_refuse_is_copied(void **state)
     s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
     send_part(&v, s.weights, 0, 3);
     assert_int_equal(v.n_back, 1);
-    must(s.weights->ops->settle(s.weights, &err), &err);
+    must(weight_store_settle(s.weights, &err), &err);
     check_run(&s, 3);
     s.memory.unmapped(s.memory.user, v.memory);
     send_part(&v, other.weights, 0, 4); /* it still knows it */
@@ -289,7 +289,7 @@ static void test_memory_goes_back_from_a_device_that_failed(void **state)
     s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
     send_part(&v, s.weights, 0, 1);
     emu_break(0, cudaErrorLaunchFailure);
-    assert_int_equal(s.weights->ops->settle(s.weights, &err), E_DEVICE);
+    assert_int_equal(weight_store_settle(s.weights, &err), E_DEVICE);
     assert_int_equal(v.n_back, 1);
     emu_faults_forget();
     s.memory.unmapped(s.memory.user, v.memory);

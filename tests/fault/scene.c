@@ -44,9 +44,9 @@ static const scene scenes[] = {
               .faults = ",delay=worker.0:80ms,delay=worker.1:80ms"},
     /* worker.1 comes first, so it is asked */
     [DECLARING] = {.name = "declaring", .overrides = NOTHING, .faults = ",delay=worker.0:100ms"},
-    /* worker.1 sleeps while the other one goes on without it */
+    /* worker.1 sleeps while the other one goes on without it, in a job that is longer than its sleep */
     [LAGGING] = {.name = "lagging",
-                 .overrides = "{\"trainer.num_epochs\": 5}",
+                 .overrides = "{\"trainer.num_epochs\": 12}",
                  .faults = ",delay=worker.0:60ms,freeze=worker.1@push>:8:2500ms"},
     /* cuts by the clock reach the servers when they are past them */
     [LATE] = {.name = "late",

@@ -120,7 +120,7 @@ void exec_join(exec *e, peers *p, int32_t member);
 
 /* Around writing inputs where a device is to have them early: refill returns when what was written
  * before is on the device or will not be used, upload begins to send what is written for `variant`,
- * and between it and the next refill or run nothing may be written. A run does it for who does not,
+ * and between it and the next refill or run nothing may be written. A run does it for a caller that does not,
  * and needs it anew after one that failed. Nothing where kernels work in the caller's memory. */
 MUST_USE status exec_refill(exec *e, error *err);
 MUST_USE status exec_upload_inputs(exec *e, size_t variant, error *err);

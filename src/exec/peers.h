@@ -10,7 +10,7 @@
  * whoever adds, and a device's way to the host carries an n-th.
  *
  * A group closes when a member leaves it before it is over. What all had made by then is added up
- * still, of all else each member hands over its own. Nobody waits for a member forever who does not
+ * still, of all else each member hands over its own. Nobody waits forever for a member that does not
  * wait for all others: a lane that is cancelled leaves, and so do all others then.
  *
  * Threads: an engine's own for what it takes part in; the worker's thread for the life cycle, and
@@ -37,7 +37,7 @@ MUST_USE status peers_connect(peers *p, error *err);
 /* Which way: "by NCCL", or "by copies" and why. */
 const char *peers_way(const peers *p);
 
-/* Member i, who has called itself members[i], contributes nodes[i]; together they are `sum`, a top.
+/* Member i, which has called itself members[i], contributes nodes[i]; together they are `sum`, a top.
  * NULL: it cannot be done, or too many groups are under way, and this one is done without. */
 reduce_group *reduce_group_form(peers *p, uint32_t n_slots, tree_node sum, const int32_t *members,
                                 const tree_node *nodes, int32_t n);
@@ -45,7 +45,7 @@ reduce_group *reduce_group_form(peers *p, uint32_t n_slots, tree_node sum, const
 void reduce_group_leave(reduce_group *u);
 /* Ends all groups. */
 void peers_reset(peers *p);
-/* Who waits for others looks whether it is cancelled. NULL: nobody does. */
+/* A lane that waits for others looks whether it is cancelled. NULL: nobody does. */
 void peers_wake(peers *p);
 
 #endif

@@ -140,7 +140,7 @@ MUST_USE status graph_const(graph *g, const char *name, dtype t, graph_shape sha
  * values. An error names the node, its operator and the shapes that do not fit (E_CONFIG). */
 MUST_USE status graph_add(graph *g, graph_op op, const char *name, const graph_val *in,
                           int32_t n_in, const void *attr, graph_val *ret_out, error *err);
-/* The same for who wants output 0 only. */
+/* The same where only output 0 is wanted. */
 MUST_USE status graph_add_1(graph *g, graph_op op, const char *name, const graph_val *in,
                             int32_t n_in, const void *attr, graph_val *ret, error *err);
 void graph_keep(graph *g, graph_val v);

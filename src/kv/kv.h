@@ -37,7 +37,7 @@ typedef struct kv_part {
     int32_t part;
     int64_t version;
     loss_scale scale;       /* of the version; of a pull of the newest nothing */
-    span *weights;          /* who needs them behind the hook holds them */
+    span *weights;          /* a callee that needs them behind the hook holds them */
 } kv_part;
 
 typedef struct kv_hooks {

@@ -1,5 +1,5 @@
 /*
- * Workers that come: who fits the job is welcomed and declares what it trains, who does not is refused by
+ * Workers that come: one that fits the job is welcomed and declares what it trains, another is refused by
  * name, and the job goes on with the others.
  */
 #include "master/state.h"

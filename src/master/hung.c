@@ -19,7 +19,7 @@ static const char lifeless[] =
     "an evaluation is awaited, and no sign of life of it is in the job dir. It hangs and has to be "
     "started again, or works on another folder";
 
-/* For how long nobody is said to hang who is silent; a server that loads has as long as a start has. */
+/* For how long a silent task is not said to hang; a server that loads has as long as a start has. */
 static double timeout_s(const master *m)
 {
     double running_s = master_option(m, "distributed.hang_timeout");

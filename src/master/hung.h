@@ -17,7 +17,7 @@ typedef struct evaluator_life {
     bool hangs;                     /* said so */
 } evaluator_life;
 
-/* Once a second: who has been silent for hang_timeout is named. */
+/* Once a second: a task that has been silent for hang_timeout is named. */
 void master_tell_hung(master *m, int64_t now_us);
 
 #endif

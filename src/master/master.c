@@ -127,8 +127,8 @@ static bool has_all_results(const master *m)
             (!results_waiting(m->results) && results_has(m->results, m->plan.total)));
 }
 
-/* Nothing is left to wait for but the last evaluation; who is asked to leave waits for it no longer than
- * for a checkpoint. */
+/* Nothing is left to wait for but the last evaluation; a task that is asked to leave waits for it no
+ * longer than for a checkpoint. */
 static bool is_drained(const master *m)
 {
     if (may_leave(m))

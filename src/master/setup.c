@@ -151,7 +151,7 @@ static void open_vote(master *m, int64_t step)
                           &scaling);
     if (!m->era.keeps)
         m->voting.step = -1;
-    /* who has not heard the last verdict asks for it by voting again */
+    /* a server that has not heard the last verdict asks for it by voting again */
     vote_begin(m->voting.vote, step + (m->voting.step == step));
 }
 

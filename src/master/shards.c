@@ -146,7 +146,7 @@ bool master_hears_servers(const master *m)
     return m->phase == RUN || (m->phase == SETUP && m->era.keeps);
 }
 
-/* Who has not loaded yet what all went back to bears nothing: a turn would have it begin anew. */
+/* A server that has not loaded yet what all went back to bears nothing: a turn would have it begin anew. */
 static bool others_hold(const master *m, int32_t but)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)

@@ -157,7 +157,7 @@ static void note_hello(master *m, const net_message *message, const Wire__Hello 
         members_met(&m->members, hello->trainer, hello->index, message->connection);
 }
 
-/* Who says hello is told, and leaves then; who says that it failed leaves by itself. */
+/* A task that says hello is told, and leaves then; one that says that it failed leaves by itself. */
 static void note_guest(master *m, const net_message *message)
 {
     wire_head h;

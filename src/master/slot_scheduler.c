@@ -13,7 +13,7 @@
 
 /* --- the version an era begins with --- */
 
-/* All go on from the lowest version; who is one further answers with the one before. */
+/* All go on from the lowest version; a server that is one further answers with the one before. */
 static bool agree_on_start(master *m)
 {
     int64_t lowest = -1, newest = -1;
@@ -30,7 +30,7 @@ static bool agree_on_start(master *m)
 }
 
 /* What was answered, or is in a checkpoint, is not there: a server that was replaced came back with
- * old parts, and nobody is left who knows better. What was answered before all went back does not count. */
+ * old parts, and nobody is left that knows better. What was answered before all went back does not count. */
 static status is_behind(const master *m, int64_t saved, bool *ret, error *err)
 {
     int64_t told = -1;

@@ -1,6 +1,6 @@
 /*
  * A wait always speaks, and always ends: who is awaited, for what, and how much has arrived; and
- * who was awaited for too long.
+ * a task that was awaited for too long.
  */
 #include "master/state.h"
 

@@ -10,7 +10,7 @@
  * of weights that it has changed. Of those, and of all where nothing is listed: PyTorch's newer exporter notes what an
  * initializer was, but not requires_grad; otherwise the name and the nodes that read it have to tell,
  * which is a guess but for names that PyTorch's modules give to weights only. `train` overrides all
- * of it, for who knows better.
+ * of it, for a caller that knows better.
  *
  * Threads: pure functions.
  */

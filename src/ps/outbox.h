@@ -1,6 +1,6 @@
 /*
  * The outbox: how many bytes of parts are on their way to each peer. A peer that does not read must
- * not hold more of a server's memory than that, so who is over the limit waits until earlier parts
+ * not hold more of a server's memory than that, so a peer over the limit waits until earlier parts
  * have left; then the waker is woken. Nothing is copied.
  * Threads: belongs to the server's thread; the transport drops what it sent on a thread of its own,
  * also after the outbox was closed.

@@ -22,7 +22,7 @@ typedef struct owed_sum {
     span *sum;          /* held; NULL: nothing is owed */
     int64_t step;
     uint32_t n_slots;
-    uint64_t verdict;   /* on the step before, packed, for who has not heard it; 0: none */
+    uint64_t verdict;   /* on the step before, packed, for a server that has not heard it; 0: none */
 } owed_sum;
 
 typedef struct copy {

@@ -75,7 +75,7 @@ void ps_take_pull(ps *s, const net_message *m, const wire_head *h)
         ps_refuse(s, &m->from, h, E_PROTOCOL, "that part is not on this server");
         return;
     }
-    /* on a slow link the answer may take longer than who asks is patient */
+    /* on a slow link the answer may take longer than the asking worker is patient */
     int64_t unit = wire_pull_unit(h);
     bool is_answered =
         h->flags & WIRE_AGAIN && outbox_has(s->outbox, &m->from, (outbox_label){h->part, unit});

@@ -291,7 +291,7 @@ static void say_ready(ps *s)
     ps_reply_proto(s, &s->chief.peer, (wire_head){.type = WIRE_READY}, &ready.base);
     buf_fini(&applied);
     for (size_t i = 0; i < s->standbys.n_peers; i++)
-        welcome(s, &s->standbys.peers[i]); /* who waits for us to be in this era */
+        welcome(s, &s->standbys.peers[i]); /* it waits for us to be in this era */
 }
 
 static status say_lost(ps *s)

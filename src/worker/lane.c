@@ -244,7 +244,7 @@ static status fill_now(lane *l, error *err)
     return OK;
 }
 
-/* As high a node as the engine can keep sums for: the same for all its slots. Who cannot make all
+/* As high a node as the engine can keep sums for: the same for all its slots. One that cannot make all
  * of what others wait for leaves them. */
 static exec_slot place_of(const lane *l)
 {

@@ -49,7 +49,7 @@ typedef struct sync_driver_share {
     size_t n_slots;
     const int32_t *own;
     const int32_t *hedged;      /* another's, which we compute too, after ours */
-    int64_t since;              /* no step before it is owed: where one begins who holds nothing */
+    int64_t since;              /* no step before it is owed: where a worker begins that holds nothing */
 } sync_driver_share;
 
 /* E_PROTOCOL unless it has as many slots as the steps begun with. */

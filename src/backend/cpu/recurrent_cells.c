@@ -240,7 +240,7 @@ static status gru_step(const recurrent_pass *p, int64_t t, error *err)
     return OK;
 }
 
-/* z and the candidate; dr is left to who knows what the reset multiplied */
+/* z and the candidate; dr is left to the caller, which knows what the reset multiplied */
 static void gru_row_bwd(const recurrent_pass *p, int64_t t, int64_t b)
 {
     int64_t n = p->s->hidden, row = row_of(p, t, b);

@@ -44,7 +44,7 @@ typedef struct cuda_call {
     uint64_t *fault;        /* a kernel that checks sets it to the least fault_node | element */
 } cuda_call;
 
-/* Enqueues. Whether a launch was refused is looked up by who calls it. */
+/* Enqueues. Whether a launch was refused is looked up by the caller. */
 typedef status (*cuda_body)(const cuda_node *n, const cuda_call *c, error *err);
 
 struct cuda_node {

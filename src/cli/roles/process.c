@@ -69,7 +69,7 @@ static status choose_devices(process *p, error *err)
     return devices_of_evaluator(d, &p->evaluates_on, err);
 }
 
-/* Nobody else can come to who is alone, so what is on the device need not be told. */
+/* Nobody else can come to a process that is alone, so what is on the device need not be told. */
 static void choose_resident(process *p)
 {
     const config *c = p->o->config;
@@ -241,7 +241,7 @@ static status roles_process_prepare_dir(process *p, bool *ret_done, error *err)
             .config = p->o->config,
             .frozen_s = config_f64(p->o->config, "distributed.heartbeat_timeout"),
             .watching = process_watching,
-            .check = p->is_alone ? input_files_check : NULL, /* others are told by who reads it */
+            .check = p->is_alone ? input_files_check : NULL, /* others are told by their readers */
         },
         &p->dir, ret_done, err));
     if (p->o->events_dir)

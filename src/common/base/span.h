@@ -8,16 +8,16 @@
  * `owner`, of whom only `release` knows anything: it is called once, by the last drop, when nobody
  * needs the memory any more, and may end the span itself.
  *
- * Who holds a span may read it. Who alone holds one that is `writable` may write it; all others
+ * A holder of a span may read it. The single holder of a `writable` one may write it; all others
  * need memory of their own. A function that takes a span either borrows it for the call or says
  * that it moves in: then the caller's hold is the function's.
  *
  * Some spans last for one call only (span_for_call, of a packed message): they have no `release`,
- * are borrowed and never held, and who needs the bytes for longer makes a span_copy.
+ * are borrowed and never held, and a reader that needs the bytes for longer makes a span_copy.
  *
- * Threads: the fields are written by who makes the span, before anybody else has it. A span is held
+ * Threads: the fields are written by the maker of the span, before anybody else has it. A span is held
  * where it is held already; any thread may drop it, so `release` runs on any. What was written
- * before a drop is seen by `release`, and by who finds that span_is_shared has become false.
+ * before a drop is seen by `release`, and by a thread that finds that span_is_shared has become false.
  */
 #ifndef TEQUIO_COMMON_BASE_SPAN_H
 #define TEQUIO_COMMON_BASE_SPAN_H
@@ -39,7 +39,7 @@ typedef struct span {
     void *owner; /* the releaser's */
 } span;
 
-/* For who holds it already; returns s. */
+/* The caller holds it already. Returns s. */
 span *span_hold(span *s);
 void span_drop(span *s); /* NULL is fine */
 

@@ -13,7 +13,7 @@
  * for floats. What does not have exactly the shape of a message is counted and dropped here; what
  * the head says is wire's business.
  *
- * With a key (net_use_key) what goes over tcp is encrypted, and only who has the key of the job can
+ * With a key (net_use_key) what goes over tcp is encrypted, and only tasks with the key of the job can
  * connect or be connected to; the others are refused, which is counted.
  *
  * One dial per peer. When its connection is lost the event NET_DOWN says so: close the dial (its

@@ -5,7 +5,7 @@
  * a fresh mapping each halves the throughput, hence the mallopt calls.
  *
  * What a peer of ours may have on its way is bounded by credits one floor up. Against others a
- * listener has high-water marks: what it has not read stays with the sender, and who does not read
+ * listener has high-water marks: what it has not read stays with the sender, and a peer that does not read
  * gets no more answers. Dials have none, and heartbeats of ZeroMQ's own nobody has: with marks they
  * bring the library down (docs/decisions/010), and a connection that is stuck they do not notice.
  * The kernel does: it resets what takes nothing for as long as the patience lasts.

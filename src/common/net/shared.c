@@ -46,7 +46,7 @@ struct shared {
 
 /* --- life --- */
 
-/* As good as random to who does not know the secret: the socket's name, and a token for each peer. */
+/* As good as random without the secret: the socket's name, and a token for each peer. */
 static void derive(const shared *s, const net_peer *about, fd_pass_name *ret)
 {
     unsigned char from[SECRET + sizeof(net_peer)] = {0};

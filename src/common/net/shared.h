@@ -9,7 +9,7 @@
  *       │ ── KNOCK ─────────────────────────> │   over ZeroMQ
  *       │ <──────────────────────────── OPEN ── │  over ZeroMQ
  *
- * It is an abstract socket with a random name, so only who was told it finds it, and only on
+ * It is an abstract socket with a random name, so only a process that was told it finds it, and only on
  * this host and in this network namespace. The token stands for this one connection and is told
  * over nothing else: a peer that is let in here was let in there, by CURVE where there is a key.
  * Both ends see to it besides that the other runs as the same user. Whatever does not come about,

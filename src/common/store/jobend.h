@@ -2,7 +2,7 @@
  * What a task may conclude that finds no master: whether its job is over, as far as the job dir is seen
  * here. It may have been frozen, cut off or started again while the others were told the end.
  *
- * Who was of the job believes what is written of that job, or of that start of its master. Who never met
+ * A task of the job believes what is written of that job, or of that start of its master. One that never met
  * a master believes only that a job of its own configuration is done; any other end may be followed by
  * another start.
  *

@@ -3,7 +3,7 @@
  * an AveragePool whose window is the whole plane, as its gradient is AveragePool's.
  *
  * MaxPool's second output remembers which element won, in whatever form the backend likes; its third
- * is ONNX's Indices, for who asks for them.
+ * is ONNX's Indices, if they are asked for.
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"

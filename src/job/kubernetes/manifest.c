@@ -262,7 +262,7 @@ static void add_plain_jobs(const kubernetes_options *o, buf *ret)
     free(members);
 }
 
-/* For who finds the file alone. */
+/* For a reader that finds the file alone. */
 static void add_note(const kubernetes_options *o, buf *ret)
 {
     buf_addf(ret, "# The job %s, as `tequio submit --target kubernetes` writes it.\n", o->job->id);

@@ -1,7 +1,7 @@
 /*
  * A file in YAML 1.1, or in JSON, which is YAML too, as a tree whose nodes know where they stand.
  *
- * A scalar keeps its text; what it means is for who reads it: `8`, "8" and '8' are all whole
+ * A scalar keeps its text; what it means is up to the reader: `8`, "8" and '8' are all whole
  * numbers where a number is wanted. Anchors and aliases work; merge keys (`<<`), tags, keys that
  * are no scalars, keys that stand twice and a second document are refused.
  *

@@ -110,7 +110,7 @@ static bool in_time(deal *d, const view_lane *worker)
     return was_hedged;
 }
 
-/* The open step is over. Who has not said so has brought its slots by now, unless others have. */
+/* The open step is over. A lane that has not said so has brought its slots by now, unless others have. */
 static void end_step(deal *d, int64_t now_us)
 {
     const open_step *o = &d->open;

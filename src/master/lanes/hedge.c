@@ -54,7 +54,7 @@ static bool any_suspect(const hedge_scene *s)
     return any;
 }
 
-/* Who is to bring slot `k`: its owner, or who hedges it already. */
+/* Who is to bring slot `k`: its owner, or the lane that hedges it already. */
 static const view_lane *awaited(const hedges *h, const hedge_scene *s, uint32_t k)
 {
     return h->at[k].is_set ? &h->at[k].lane : &s->owners[k];
@@ -103,7 +103,7 @@ static bool hand_out(hedges *h, const hedge_scene *s, const bool *is_due, const 
     return true;
 }
 
-/* Who is not suspect and has nothing left to do or, where nobody is idle, all who are not suspect. */
+/* Lanes that are not suspect and have nothing left to do or, where none is idle, all that are not suspect. */
 static size_t find_helpers(const hedges *h, const hedge_scene *s, view_lane *ret, bool *ret_idle)
 {
     size_t n = 0;

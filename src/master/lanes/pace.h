@@ -18,7 +18,7 @@ typedef struct pace pace;
 pace *pace_create(void);
 void pace_destroy(pace **p);
 
-/* A slot took `seconds` for a whole batch; others are scaled by who reports. */
+/* A slot took `seconds` for a whole batch; others are scaled by the caller. */
 void pace_report(pace *p, const view_lane *lane, double seconds);
 /* A step took a worker so long besides computing and pushing; pushing a node took it so long. */
 void pace_turn(pace *p, const view_lane *worker, double fixed_s);

@@ -9,7 +9,7 @@
  *   push_s              for each node the worker pushes (tree_cover of its slots), one after another,
  *                       each once all its slots are computed
  *
- * A step takes as long as the longest turn, and who has no slots has none. So a worker behind a slow link
+ * A step takes as long as the longest turn, and a worker without slots has none. So a worker behind a slow link
  * gets fewer slots than its lanes could compute, and where the link alone takes longer than a step of the
  * others, none.
  *

@@ -69,7 +69,7 @@ void trials_fini(trials *t);
 void trials_late(trials *t, const view_lane *worker, int64_t step, int64_t now_us);
 /* In that step it brought some of them first, or some of others': it is barred no longer. */
 void trials_in_time(trials *t, const view_lane *worker, int64_t step);
-/* Who was late too often is barred. True: somebody is, who was not. */
+/* A lane that was late too often is barred. True: one is that was not. */
 bool trials_bar(trials *t, int64_t now_us);
 bool trials_is_barred(const trials *t, const view_lane *worker);
 

@@ -46,8 +46,8 @@ bool assign_bears(const assign *a, int32_t server); /* assign_lose would be true
  * standby and it does not act itself. False: nothing changes. */
 bool assign_return(assign *a, int32_t server);
 
-/* As an era begins: who holds nothing any more is lost, then who is here returns ([n] each). False:
- * a loss cannot be borne. */
+/* As an era begins: servers that hold nothing any more are lost, then those that are here return
+ * ([n] each). False: a loss cannot be borne. */
 bool assign_replace(assign *a, const bool *is_lost, const bool *is_here);
 
 /* The standby of `shard` is abreast. False: that was known, or it has no standby. */

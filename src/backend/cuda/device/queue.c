@@ -1,6 +1,7 @@
 /*
  * Streams, events, copies and memory. Kernels have one stream, copies up and down and what devices give
- * each other one each, so that all go on at a time. Events do not keep time, and who waits for one sleeps.
+ * each other one each, so that all go on concurrently. Events do not keep time, and a thread that waits
+ * for one sleeps.
  */
 #include "backend/cuda/device/device.h"
 #include "backend/cuda/kernels/input.h"

@@ -1,7 +1,7 @@
 /*
  * What C calls of the kernels: launchers; those of <family>.cu stand in <family>.h. One puts
  * kernels behind what `stream` already has to do, and returns; pointers are to memory of the
- * device. It allocates nothing and decides nothing: who calls has checked shapes and alignments.
+ * device. It allocates nothing and decides nothing: the caller has checked shapes and alignments.
  * With nothing to do it launches nothing. Whether a launch was refused is told by
  * cudaGetLastError().
  *

@@ -91,7 +91,7 @@ static void refuse_together(const pitcher *s)
     }
 }
 
-/* Nodes are in order: who makes a value comes before who reads it. */
+/* Nodes are in order: the one that makes a value comes before those that read it. */
 static void look_at(const pitcher *s, const cuda_node *n)
 {
     for (int i = 0; i < n->node->n_out; i++)

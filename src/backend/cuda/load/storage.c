@@ -60,7 +60,7 @@ typedef struct reader {
     bool needs_float;   /* it stays float32 */
     bool sums_gradient; /* it is a part of a parameter's gradient */
     bool multiplies;    /* a node rounds it to a factor */
-    bool looks;         /* somebody reads it who does neither that nor adds it up */
+    bool looks;         /* a node reads it that does neither that nor adds it up */
 } reader;
 
 typedef struct chooser {

@@ -183,6 +183,9 @@ static status write_events(const jobdir *d, report *r, events **log, error *err)
     return events_sync(*log, err);
 }
 
+/* Files that evaluators write here, by the beginnings of their names. */
+static const char *const written[] = {"files.json", "metrics.jsonl", "rewound.events", "step-"};
+
 status report_write(const jobdir *d, report *r, events **log, error *err)
 {
     char *dir = jobdir_file(d, "eval"), *path = report_path(d, r->step);
@@ -194,6 +197,8 @@ status report_write(const jobdir *d, report *r, events **log, error *err)
     TRY_OUT(st, jobdir_check_there(d, err));
     TRY_OUT(st, fs_mkdir(dir, 1, err));
     t.may_clean = folder_lock(dir, &lock);
+    if (t.may_clean)
+        fs_remove_beside(dir, written, COUNT_OF(written));
     was_told = report_exists(d, r->step); /* another evaluator was faster */
     if (was_told && (!r->final || report_is_final(d, r->step)))
         goto out;

@@ -154,39 +154,64 @@ bool fs_is_beside(const char *end)
     return strncmp(end, BESIDE, strlen(BESIDE)) == 0;
 }
 
-const char *fs_find_beside(const char *name)
+/* What fs_beside makes of a file whose name begins so. */
+static bool is_beside(const char *name, const char *beginning)
 {
     size_t bytes = strlen(name), digits = 16, added = strlen(BESIDE) + digits;
     const char *end = bytes > added ? name + bytes - added : NULL;
-    bool is_beside = end && fs_is_beside(end) &&
-                     strspn(end + strlen(BESIDE), "0123456789abcdef") == digits;
-    return is_beside ? end : NULL;
+    return end && fs_is_beside(end) && strspn(end + strlen(BESIDE), "0123456789abcdef") == digits &&
+           strncmp(name, beginning, strlen(beginning)) == 0;
+}
+
+void fs_remove_beside(const char *folder, const char *const *names, size_t n)
+{
+    char **found = NULL;
+    size_t n_found = 0;
+    if (!fs_exists(folder) || fs_list(folder, &found, &n_found, NULL) != OK)
+        return;
+    for (size_t i = 0; i < n_found; i++) {
+        bool is_left = false;
+        for (size_t k = 0; k < n; k++)
+            is_left |= is_beside(found[i], names[k]);
+        char *path = xasprintf("%s/%s", folder, found[i]);
+        if (is_left)
+            unlink(path); /* at worst it takes space */
+        free(path);
+    }
+    fs_list_free(found, n_found);
+}
+
+static status write_synced(const char *path, const void *data, size_t bytes, error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return fs_fail(err, "create", path);
+    status st = fs_write_all(fd, data, bytes, path, err);
+    if (st == OK && fsync(fd) != 0)
+        st = fs_fail(err, "sync", path);
+    if (close(fd) != 0 && st == OK)
+        st = fs_fail(err, "close", path);
+    return st;
 }
 
 status fs_write_guarded(const char *path, const void *data, size_t bytes, fs_guard *guard,
                         const void *user, error *err)
 {
     char *temporary = fs_beside(path); /* two may write the same path: the later rename counts */
-    status st = OK;
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        st = fs_fail(err, "create", temporary);
-        goto out;
+    status st;
+    TRY_OUT(st, write_synced(temporary, data, bytes, err));
+    if (guard)
+        TRY_OUT(st, guard(user, err));
+    int failure = rename(temporary, path) == 0 ? 0 : errno;
+    if (failure == ENOENT) { /* fs_remove_beside took it for a killed writer's */
+        TRY_OUT(st, write_synced(temporary, data, bytes, err));
+        failure = rename(temporary, path) == 0 ? 0 : errno;
     }
-    st = fs_write_all(fd, data, bytes, temporary, err);
-    if (st == OK && fsync(fd) != 0)
-        st = fs_fail(err, "sync", temporary);
-    if (close(fd) != 0 && st == OK)
-        st = fs_fail(err, "close", temporary);
-    if (st == OK && guard)
-        st = guard(user, err);
-    if (st == OK && rename(temporary, path) != 0)
-        st = fs_fail(err, "rename to", path);
-    if (st == OK)
-        st = sync_parent(path, err);
-    else
-        unlink(temporary);
+    errno = failure;
+    st = failure ? fs_fail(err, "rename to", path) : sync_parent(path, err);
 out:
+    if (st != OK)
+        unlink(temporary);
     free(temporary);
     return st;
 }

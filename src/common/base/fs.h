@@ -45,8 +45,9 @@ MUST_USE status fs_write_guarded(const char *path, const void *data, size_t byte
 char *fs_beside(const char *path);
 /* Whether `end` is what such a name adds. */
 bool fs_is_beside(const char *end);
-/* Where that begins in a name; NULL: it is no such name. */
-const char *fs_find_beside(const char *name);
+/* Removes, as far as it can, what killed writers left in a folder beside the files whose names begin with
+ * one of names[n]. A writer at work loses what it has written, and writes it again. */
+void fs_remove_beside(const char *folder, const char *const *names, size_t n);
 
 /* write(2) until all is out */
 MUST_USE status fs_write_all(int fd, const void *data, size_t bytes, const char *path, error *err);

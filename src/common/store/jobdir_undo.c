@@ -55,43 +55,19 @@ bool jobdir_is_before(const char *name)
 
 /* --- what killed writers left --- */
 
-/* The folders in which only the job's master writes, and how its files' names begin. */
-static const struct {
-    const char *folder, *name;
-} written[] = {
-    {".", "job.json"},      {".", "state.json"},        {".", "config.json"}, {".", "vocabulary.json"},
-    {".", "journal"},       {".", "metrics"},           {".", "checkpoint"},  {".", "rewound.events"},
-    {".", "summary.json"},  {".", "model.safetensors"}, {".", "model.onnx"},  {"best", "metrics.json"},
-    {"best", "model.safetensors"},
+/* Files that only the job's master writes, by the beginnings of their names. */
+static const char *const in_top[] = {
+    "job.json",   "state.json",     "config.json",  "vocabulary.json",   "journal",    "metrics",
+    "checkpoint", "rewound.events", "summary.json", "model.safetensors", "model.onnx",
 };
-
-static bool is_left(const char *folder, const char *name)
-{
-    const char *end = fs_find_beside(name);
-    for (size_t i = 0; end && i < COUNT_OF(written); i++)
-        if (strcmp(written[i].folder, folder) == 0 &&
-            strncmp(written[i].name, name, strlen(written[i].name)) == 0)
-            return true;
-    return false;
-}
+static const char *const in_best[] = {"metrics.json", "model.safetensors"};
 
 void jobdir_tidy(const jobdir *d)
 {
-    static const char *const folders[] = {".", "best"};
-    for (size_t f = 0; f < COUNT_OF(folders); f++) {
-        char *folder = jobdir_file(d, "%s", folders[f]), **names = NULL;
-        size_t n = 0;
-        bool is_there = fs_exists(folder) && fs_list(folder, &names, &n, NULL) == OK;
-        for (size_t i = 0; is_there && i < n; i++) {
-            char *path = xasprintf("%s/%s", folder, names[i]);
-            if (is_left(folders[f], names[i]))
-                unlink(path); /* at worst it takes room */
-            free(path);
-        }
-        if (is_there)
-            fs_list_free(names, n);
-        free(folder);
-    }
+    char *best = jobdir_file(d, "best");
+    fs_remove_beside(jobdir_path(d), in_top, COUNT_OF(in_top));
+    fs_remove_beside(best, in_best, COUNT_OF(in_best));
+    free(best);
 }
 
 /* --- what was there --- */

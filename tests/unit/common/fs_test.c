@@ -181,6 +181,64 @@ static void writers_do_not_mix(void **state)
     free(b);
 }
 
+static void what_a_killed_writer_left_is_removed(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"kept", "also"};
+    char *dir = folder_file("left");
+    assert_int_equal(fs_mkdir(dir, 1, NULL), OK);
+    static const struct {
+        const char *name;
+        bool stays;
+    } files[] = {
+        {"kept", true},
+        {"kept.json.tmp.0123456789abcdef", false},
+        {"also.tmp.0123456789abcdef", false},
+        {"other.tmp.0123456789abcdef", true},
+        {"kept.tmp.0123456789abcdeg", true},
+        {"kept.tmp.01234567", true},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *path = xasprintf("%s/%s", dir, files[i].name);
+        put(path, "x");
+        free(path);
+    }
+    fs_remove_beside(dir, names, 2);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *path = xasprintf("%s/%s", dir, files[i].name);
+        if (fs_exists(path) != files[i].stays)
+            fail_msg("%s", files[i].name);
+        free(path);
+    }
+    fs_remove_beside("/nowhere/at/all", names, 2);
+    assert_int_equal(fs_remove_tree(dir, NULL), OK);
+    free(dir);
+}
+
+static status sweep(const void *dir, error *err)
+{
+    static const char *const names[] = {"file"};
+    (void)err;
+    fs_remove_beside(dir, names, 1);
+    assert_int_equal(count(dir), 0);
+    return OK;
+}
+
+static void a_writer_at_work_outlives_a_sweep(void **state)
+{
+    (void)state;
+    char *dir = folder_file("swept"), *path = xasprintf("%s/file", dir);
+    error err = ERROR_INIT;
+    assert_int_equal(fs_mkdir(dir, 1, NULL), OK);
+    if (fs_write_guarded(path, "whole", 5, sweep, dir, &err) != OK)
+        fail_msg("%s", err.text);
+    assert_content(path, "whole");
+    assert_int_equal(count(dir), 1);
+    assert_int_equal(fs_remove_tree(dir, NULL), OK);
+    free(path);
+    free(dir);
+}
+
 static void folders_are_made_and_removed(void **state)
 {
     (void)state;
@@ -301,6 +359,8 @@ int main(void)
         cmocka_unit_test(old_content_stays_when_writing_fails),
         cmocka_unit_test(a_place_that_cannot_be_written_is_named),
         cmocka_unit_test(writers_do_not_mix),
+        cmocka_unit_test(what_a_killed_writer_left_is_removed),
+        cmocka_unit_test(a_writer_at_work_outlives_a_sweep),
         cmocka_unit_test(folders_are_made_and_removed),
         cmocka_unit_test(lists_are_sorted),
         cmocka_unit_test(maps_show_the_file),

@@ -114,6 +114,25 @@ static status count_tags(void *user, const event_record *r, error *err)
     return OK;
 }
 
+static void test_what_a_killed_evaluator_left_goes(void **state)
+{
+    (void)state;
+    static const char *const left[] = {"eval/step-000000009.json.tmp.0123456789abcdef",
+                                       "eval/files.json.tmp.0123456789abcdef",
+                                       "eval/metrics.jsonl.tmp.0123456789abcdef"};
+    job j = job_make("");
+    job_commit(&j, (job_save){.step = 9, .final = true, .seed = 4});
+    char *eval = jobdir_file(j.dir, "eval");
+    assert_int_equal(fs_mkdirs(eval, NULL), OK);
+    for (size_t i = 0; i < COUNT_OF(left); i++)
+        put(&j, left[i], "{");
+    runs(&j);
+    for (size_t i = 0; i < COUNT_OF(left); i++)
+        assert_false(job_has(&j, left[i]));
+    free(eval);
+    job_fini(&j);
+}
+
 static void test_reports_the_final_checkpoint_and_ends(void **state)
 {
     (void)state;
@@ -484,6 +503,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures_are_right),
         cmocka_unit_test(test_reports_the_final_checkpoint_and_ends),
+        cmocka_unit_test(test_what_a_killed_evaluator_left_goes),
         cmocka_unit_test(test_takes_epoch_ends_and_skips_what_was_overtaken),
         cmocka_unit_test(test_a_checkpoint_that_became_final_is_told_so),
         cmocka_unit_test(test_follows_a_job_to_its_end),

@@ -1,6 +1,6 @@
 /*
  * Workers that come: one that fits the job is welcomed and declares what it trains, another is refused by
- * name, and the job goes on with the others.
+ * name, and the job goes on with the others. Once all are there that a start waits for, the servers are set up.
  */
 #include "master/state.h"
 
@@ -23,12 +23,83 @@ static void master_refuse(master *m, const net_peer *to, status st, const error 
     master_send(m->listener, to, master_head(m, WIRE_REFUSED), &r.base);
 }
 
-void master_refuse_member(master *m, member *one, const error *why)
+static void refuse_member(master *m, member *one, const error *why)
 {
     master_refuse(m, &one->peer, why->code, why);
     one->refused = true;
     one->alive = one->whole = false;
     m->views.is_due |= m->phase >= RUN;
+}
+
+/* What it declares is heard once it is known whose files are the job's. */
+static void welcome(master *m, const member *one)
+{
+    Wire__Welcome w = WIRE__WELCOME__INIT;
+    w.incarnation = one->incarnation;
+    w.declare = !one->declared && (m->files.settled || !one->files);
+    w.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
+    master_send(m->listener, &one->peer, master_head(m, WIRE_WELCOME), &w.base);
+}
+
+/* --- when all are there --- */
+
+static bool has_all_servers(const master *m)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        if (!m->servers[i].welcomed)
+            return false;
+    return true;
+}
+
+bool master_all_workers(const master *m)
+{
+    int32_t wanted = m->o->n_workers > 0 ? m->o->n_workers : 1;
+    return (int32_t)members_alive(&m->members) >= wanted;
+}
+
+static double waited_s(const master *m)
+{
+    return (double)(clock_us() - m->waits.begun_us) / SECOND_US;
+}
+
+static bool is_in_time(const master *m)
+{
+    return waited_s(m) < master_option(m, "distributed.start_timeout");
+}
+
+/* A first start waits for all, so that K counts them; a resumed job knows its K and waits for one. */
+static bool may_begin(const master *m)
+{
+    bool is_patient = is_in_time(m) && !jobdir_batches_per_step(m->o->dir);
+    return master_all_workers(m) || (!is_patient && waited_s(m) >= 5 && members_alive(&m->members));
+}
+
+/* Whose files are the job's, and who is refused for others. */
+static status settle_files(master *m, error *err)
+{
+    if (m->files.settled || m->phase != GATHER || !may_begin(m))
+        return OK;
+    TRY(master_settle_files(m, err));
+    for (size_t i = 0; i < m->members.n; i++) {
+        member *one = &m->members.at[i];
+        error why = ERROR_INIT;
+        if (one->alive && master_check_member(m, one, &why) != OK)
+            refuse_member(m, one, &why);
+        else if (one->alive && !one->declared)
+            welcome(m, one);
+    }
+    return OK;
+}
+
+status master_try_setup(master *m, error *err)
+{
+    bool suffice = has_all_servers(m) || master_can_spare(m, waited_s(m));
+    TRY(settle_files(m, err));
+    if (m->phase != GATHER || !m->plan.declaration.flat || !suffice)
+        return OK;
+    if (is_in_time(m) && !members_all_declared(&m->members))
+        return OK; /* one of them may see other data */
+    return may_begin(m) ? master_begin_setup(m, err) : OK;
 }
 
 /* --- hello --- */
@@ -43,16 +114,6 @@ static status check_newcomer(const master *m, task who, const Wire__Hello *hello
                 "worker.%u on host %s knows of %u parameter servers, the master of %d: name the same "
                 "cluster to every task",
                 hello->index, hello->host, hello->servers, (int)m->o->n_servers);
-}
-
-/* What it declares is heard once it is known whose files are the job's. */
-void master_welcome(master *m, const member *one)
-{
-    Wire__Welcome w = WIRE__WELCOME__INIT;
-    w.incarnation = one->incarnation;
-    w.declare = !one->declared && (m->files.settled || !one->files);
-    w.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
-    master_send(m->listener, &one->peer, master_head(m, WIRE_WELCOME), &w.base);
 }
 
 /* Says whether it has become a member, or was one; *ret_waits: it has to ask again. */
@@ -85,11 +146,11 @@ status master_take_hello(master *m, const net_message *message, const Wire__Hell
     if (changed)
         LOG_I("HELLO", "task=%s host=%s lanes=%u incarnation=%u", member_name(one, name), one->host,
               one->lanes, one->incarnation);
-    TRY(master_settle_files(m, err));
+    TRY(settle_files(m, err));
     if (one->refused)
         return OK;
     if (m->files.settled == was_settled) /* else all were welcomed */
-        master_welcome(m, one);
+        welcome(m, one);
     if (changed && m->views.deal)
         deal_forget_worker(m->views.deal, &(view_lane){one->trainer, one->index, 0});
     m->views.is_due |= changed && m->phase >= RUN;
@@ -148,6 +209,6 @@ status master_take_declare(master *m, member *from, const Wire__Declaration *d, 
     if (st == OK)
         return master_try_setup(m, err);
     error_prepend(&why, "%s", member_name(from, name));
-    master_refuse_member(m, from, &why);
+    refuse_member(m, from, &why);
     return OK;
 }

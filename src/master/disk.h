@@ -27,9 +27,10 @@ typedef struct disk_wait {
 /* How a write into the job dir went: what may pass is noted and tried again (OK), until it has lasted for
  * trainer.disk_timeout; anything else is returned. */
 MUST_USE status master_disk(master *m, status st, const error *why, error *err);
-/* Now and then: what waits is tried again. E_DISK: that took too long. */
-MUST_USE status master_watch_disk(master *m, int64_t now_us, error *err);
 bool master_disk_is_well(const master *m);
 void master_disk_took(master *m);               /* a checkpoint: what else waits is tried at once */
+
+/* disk_retry.c: now and then, what waits is tried again. E_DISK: that took too long. */
+MUST_USE status master_watch_disk(master *m, int64_t now_us, error *err);
 
 #endif

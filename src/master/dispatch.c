@@ -4,12 +4,10 @@
  */
 #include "master/state.h"
 
-#include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* --- failures --- */
 
@@ -294,15 +292,6 @@ static status receive_server(master *m, int32_t i, int64_t until_us, error *err)
         TRY(st);
     }
     return OK;
-}
-
-status master_redial(master *m, int32_t i, error *err)
-{
-    server *s = &m->servers[i];
-    net_close(&s->socket, 0);
-    s->left_us = s->welcomed ? clock_us() : s->left_us;
-    s->welcomed = false;
-    return net_dial(m->o->net, m->o->servers[i], &s->socket, err);
 }
 
 status master_serve_servers(master *m, error *err)

@@ -38,12 +38,6 @@ static status master_check(const master *m, const char *who, const char *host, c
     return st;
 }
 
-static status check_member(const master *m, const member *one, error *err)
-{
-    char name[TASK_NAME];
-    return master_check(m, member_name(one, name), one->host, one->files, err);
-}
-
 /* --- which they are --- */
 
 /* Workers that read the same. */
@@ -112,21 +106,17 @@ status master_check_files(const master *m, const Wire__Hello *hello, error *err)
     return m->files.checks ? master_check(m, member_name(&one, name), hello->host, hello->files, err) : OK;
 }
 
+status master_check_member(const master *m, const member *one, error *err)
+{
+    char name[TASK_NAME];
+    return master_check(m, member_name(one, name), one->host, one->files, err);
+}
+
 status master_settle_files(master *m, error *err)
 {
-    if (m->files.settled || m->phase != GATHER || !master_may_begin(m))
-        return OK;
     m->files.settled = true;
     const member *first = master_choose(&m->members);
-    if (first && facts_merge(&m->files.facts, first->files))
-        TRY(jobdir_keep_files(m->o->dir, m->files.facts.data, err));
-    for (size_t i = 0; i < m->members.n; i++) {
-        member *one = &m->members.at[i];
-        error why = ERROR_INIT;
-        if (one->alive && check_member(m, one, &why) != OK)
-            master_refuse_member(m, one, &why);
-        else if (one->alive && !one->declared)
-            master_welcome(m, one);
-    }
-    return OK;
+    return first && facts_merge(&m->files.facts, first->files)
+               ? jobdir_keep_files(m->o->dir, m->files.facts.data, err)
+               : OK;
 }

@@ -8,6 +8,7 @@
 
 #include "common/base/buf.h"
 #include "common/wire/wire.h"
+#include "master/lanes/members.h"
 
 typedef struct master master;
 
@@ -22,7 +23,9 @@ typedef struct data_files {
 MUST_USE status master_open_files(master *m, error *err);
 /* E_DATA: the worker that says hello reads other files than the job. */
 MUST_USE status master_check_files(const master *m, const Wire__Hello *hello, error *err);
-/* Once all are there: whose files count, and who is refused. */
+/* Once all are there: whose files count. */
 MUST_USE status master_settle_files(master *m, error *err);
+/* E_DATA: a member reads others than those. */
+MUST_USE status master_check_member(const master *m, const member *one, error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The master's life: it builds its sockets, turns until the job is drained or has failed, says how
- * it ended to everybody, and leaves the results.
+ * The master's life: it builds its sockets, turns until the job is finished or has failed, and says how
+ * it ended to everybody.
  */
 #include "master/state.h"
 
@@ -98,53 +98,6 @@ static status master_tick(master *m, error *err)
     return master_check_lost(m, now, err);
 }
 
-/* A checkpoint takes every part: there is none while a server is gone that alone has some. A
- * connection that only broke is back by then. */
-static bool is_server_gone(const master *m)
-{
-    int64_t now = clock_us();
-    for (int32_t i = 0; i < m->o->n_servers; i++) {
-        const server *s = &m->servers[i];
-        if (!s->welcomed && now - s->left_us > SECOND_US && !assign_bears(&m->assign, i))
-            return true;
-    }
-    return false;
-}
-
-/* Asked to leave, and no checkpoint that is still to come is worth the wait. */
-static bool may_leave(const master *m)
-{
-    double asked_s = (double)(clock_us() - m->ending.preempt_us) / SECOND_US;
-    return m->ending.preempted && (m->phase == GATHER || (m->phase < DRAIN && is_server_gone(m)) ||
-                            asked_s > master_option(m, "distributed.preempt_grace"));
-}
-
-/* The last checkpoint is there, and so is all that is to be evaluated. */
-static bool has_all_results(const master *m)
-{
-    return saver_last(m->saver) >= m->plan.total &&
-           (!m->o->evaluates ||
-            (!results_waiting(m->results) && results_has(m->results, m->plan.total)));
-}
-
-/* Nothing is left to wait for but the last evaluation; a task that is asked to leave waits for it no
- * longer than for a checkpoint. */
-static bool is_drained(const master *m)
-{
-    if (may_leave(m))
-        return true;
-    if (m->phase != DRAIN)
-        return false;
-    bool is_cut_short = m->ending.preempted && saver_last(m->saver) < m->plan.total;
-    if (has_all_results(m) || is_cut_short)
-        return true;
-    bool waited = (double)(clock_us() - m->waits.drain_us) / SECOND_US >
-                  master_option(m, "trainer.final_eval_timeout");
-    if (waited)
-        LOG_W("NO_EVALUATION", "the last checkpoint was not evaluated within final_eval_timeout");
-    return waited;
-}
-
 /* A job dir that cannot be touched is waited for, another master's is not ours. */
 static status touch(master *m, error *err)
 {
@@ -186,51 +139,6 @@ static status master_loop(master *m, error *err)
 }
 
 /* --- the end --- */
-
-static status tell_preempted(const master *m, error *err)
-{
-    int64_t step = -1;
-    TRY(checkpoint_newest(m->o->dir, &step, err));
-    if (step < 0)
-        return FAIL(err, E_PREEMPTED, "preempted before there was a checkpoint");
-    return FAIL(err, E_PREEMPTED, "preempted: checkpoint step %lld is complete; start again to resume",
-                (long long)step);
-}
-
-static status master_finish(master *m, error *err)
-{
-    if (!m->saver)
-        return FAIL(err, E_PREEMPTED, "preempted before the first step");
-    if (m->ending.preempted && !has_all_results(m))
-        return tell_preempted(m, err);
-    TRY(accounting_sync(m->accounting, err));
-    saver_unevaluated(m->saver, results_next_judged(m->results));
-    TRY(saver_prune(m->saver, results_best_step(m->results), err));
-    results_end end = {
-        .totals = accounting_totals_of(m->accounting),
-        .steps_done = m->plan.total,
-        .batches_applied = saver_batches(m->saver),
-        .lanes = members_lanes(&m->members),
-        .workers = members_alive(&m->members),
-        .ps = m->o->n_servers,
-        .restarts = m->era.starts,
-    };
-    if (results_diverged(end.totals))
-        LOG_W("DIVERGED", "first_loss=%g training_loss=%g: the weights are worse than untrained ones; a lower "
-              "trainer.optimizer.lr may help",
-              end.totals->first_loss, results_training_loss(end.totals));
-    return results_finish(m->results, &end, err);
-}
-
-status master_try_finish(master *m, error *err)
-{
-    if (!is_drained(m))
-        return OK;
-    error why = ERROR_INIT;
-    status st = master_finish(m, &why);
-    m->ending.finished = st == OK;
-    return master_disk(m, st, &why, err);
-}
 
 /* A job that failed by bad numbers says from where it can be taken up. */
 static void name_last_checkpoint(const master *m, status st, error *err)

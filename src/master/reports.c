@@ -5,7 +5,6 @@
  */
 #include "master/state.h"
 
-#include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"

@@ -4,7 +4,6 @@
  */
 #include "master/state.h"
 
-#include "common/base/alloc.h"
 #include "optim/settings.h"
 
 #include <stdio.h>
@@ -104,27 +103,15 @@ status master_choose_restore(master *m, int64_t *ret_saved, error *err)
     return OK;
 }
 
-/* Reads all of what is to be loaded. One that is damaged is set aside, and another era begins. */
-static status verify_restore(master *m, error *err)
+status master_verify_restore(master *m, bool *ret_gone, error *err)
 {
     error why = ERROR_INIT;
     int64_t step = m->era.start;
     status st = master_open_restore(m, step, true, &why);
-    if (st == OK)
-        return OK;
-    if (st != E_DATA)
-        return FAIL(err, st, "%s", why.text);
-    TRY(pass_over(m, step, why.text, err));
-    return master_turn(m, -1, "cannot load it", err);
-}
-
-/* A server may have another view of the files than we: only what is damaged here, too, is. */
-status master_doubt_restore(master *m, int32_t s, const char *text, error *err)
-{
-    uint32_t before = m->era.identity.era;
-    TRY(verify_restore(m, err));
-    return m->era.identity.era != before ? OK
-                                  : FAIL(err, E_DATA, "ps.%d: %s; the master can read it", (int)s, text);
+    *ret_gone = st == E_DATA;
+    if (*ret_gone)
+        return pass_over(m, step, why.text, err);
+    return st == OK ? OK : FAIL(err, st, "%s", why.text);
 }
 
 status master_oldest_checkpoint(const master *m, int64_t *ret, error *err)
@@ -137,63 +124,4 @@ status master_oldest_checkpoint(const master *m, int64_t *ret, error *err)
         *ret = list[n > back ? n - back : 0];
     free(list);
     return OK;
-}
-
-/* --- handing it to servers that do not see it --- */
-
-static void send_loaded(master *m, int32_t s, int32_t part, int64_t row, const void *data,
-                        size_t bytes)
-{
-    wire_head h = master_head(m, WIRE_LOADED);
-    h.part = part;
-    wire_set_loaded_row(&h, row);
-    h.bytes = bytes;
-    unsigned char head[NET_HEAD];
-    wire_head_encode(&h, head);
-    span payload = span_for_call(data, bytes);
-    if (net_send(m->servers[s].socket, NULL, head, &payload, NULL) != OK)
-        LOG_D("SEND", "type=LOADED");
-}
-
-/* Which batches a part has, as the last of its vectors. */
-static status load_applied(master *m, int32_t s, int32_t part, error *err)
-{
-    batch_set applied = BATCH_SET_INIT;
-    buf packed = BUF_INIT;
-    status st = checkpoint_read_applied(m->restore.checkpoint, part, &applied, err);
-    if (st == OK) {
-        batch_set_pack(&applied, &packed);
-        send_loaded(m, s, part, 1 + (int64_t)optim_slots(&m->plan.optim), packed.data, packed.size);
-    }
-    buf_fini(&packed);
-    batch_set_fini(&applied);
-    return st;
-}
-
-/* A server that does not see the job dir restores one vector. */
-status master_take_load(master *m, int32_t s, const wire_head *h, error *err)
-{
-    const flat *f = m->plan.declaration.flat;
-    uint32_t before = m->era.identity.era;
-    if (m->phase == SETUP && m->restore.checkpoint && !m->restore.is_verified)
-        TRY(verify_restore(m, err));
-    if (m->era.identity.era != before)
-        return OK;
-    int64_t row = wire_load_row(h), n_slots = (int64_t)optim_slots(&m->plan.optim);
-    if (m->restore.checkpoint && schedule_lists_units(&m->plan.schedule) && row == 1 + n_slots)
-        return load_applied(m, s, h->part, err);
-    if (!m->restore.checkpoint || h->part >= f->n_parts || row > n_slots)
-        return OK;
-    size_t n = (size_t)flat_part_elements(f, h->part), rows = 1 + (size_t)n_slots;
-    void *memory = NULL;
-    TRY(mem_alloc(n * rows * sizeof(float), "a part to restore", &memory, err));
-    float *vectors = memory, *slots[OPTIM_SLOTS] = {NULL};
-    for (size_t i = 1; i < rows; i++)
-        slots[i - 1] = vectors + i * n;
-    status st = checkpoint_read_part(m->restore.checkpoint, h->part, vectors,
-                                     f->parts[h->part].frozen ? NULL : slots, err);
-    if (st == OK)
-        send_loaded(m, s, h->part, row, vectors + (size_t)row * n, n * sizeof(float));
-    mem_free(memory);
-    return st;
 }

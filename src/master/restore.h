@@ -7,7 +7,7 @@
 #define TEQUIO_MASTER_RESTORE_H
 
 #include "common/store/checkpoint.h"
-#include "common/wire/wire.h"
+#include "common/parts/loss_scale.h"
 
 typedef struct master master;
 
@@ -22,9 +22,8 @@ typedef struct restoring {
 MUST_USE status master_choose_restore(master *m, int64_t *ret_saved, error *err);
 /* It is damaged: it is set aside with a loud word. */
 MUST_USE status master_condemn(const master *m, int64_t step, const char *why, error *err);
-/* Server `s` finds it damaged: if it is, another one is loaded, in another era. */
-MUST_USE status master_doubt_restore(master *m, int32_t s, const char *text, error *err);
-MUST_USE status master_take_load(master *m, int32_t s, const wire_head *h, error *err);
+/* Reads all of what is to be loaded. *ret_gone: it was damaged, and is set aside. */
+MUST_USE status master_verify_restore(master *m, bool *ret_gone, error *err);
 /* The oldest of those that are kept as the newest ones, and that the accounts reach back to; *ret stays if
  * that is older. */
 MUST_USE status master_oldest_checkpoint(const master *m, int64_t *ret, error *err);

@@ -1,122 +1,10 @@
 /*
- * The steady state: limits, reports, votes, cuts and what servers send for them.
+ * The steady state: what servers bring of votes and cuts, and what they have to be asked again.
  */
 #include "master/state.h"
 
-#include "common/base/alloc.h"
-#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "optim/settings.h"
-
-/* Steps complete as far as we know: servers may be past what was reported. */
-static int64_t step_now(const master *m)
-{
-    int64_t step = accounting_totals_of(m->accounting)->step;
-    return step > m->era.start ? step : m->era.start;
-}
-
-static int64_t limit_now(const master *m)
-{
-    int64_t limit = saver_limit(m->saver);
-    if (m->disk.pauses)
-        return step_now(m) < limit ? step_now(m) : limit;
-    bool decides = config_has(m->o->config, "trainer.patience") && m->o->evaluates;
-    if (decides) {
-        /* early stopping is decided at the epoch's end, from that epoch's checkpoint */
-        int64_t edge = results_next_judged(m->results);
-        limit = edge < limit ? edge : limit;
-    }
-    return limit;
-}
-
-static void say_cut(master *m, int32_t s, cut_order *order)
-{
-    Wire__Cut cut = WIRE__CUT__INIT;
-    cut.id = order->id;
-    cut.dir = order->dir;
-    cut.replaces = order->replaces;
-    cut.saved = saver_last(m->saver);
-    cut.must = order->must;
-    wire_head h = master_head(m, WIRE_CUT);
-    wire_set_cut_version(&h, order->version);
-    master_send(m->servers[s].socket, NULL, h, &cut.base);
-}
-
-void master_order_cuts(master *m)
-{
-    cut_order order;
-    while (saver_next_order(m->saver, clock_us(), step_now(m), &order))
-        for (int32_t s = 0; s < m->o->n_servers; s++)
-            say_cut(m, s, &order);
-    int64_t limit = limit_now(m);
-    if (limit == m->views.limit)
-        return;
-    m->views.limit = limit;
-    wire_head h = master_head(m, WIRE_LIMIT);
-    wire_set_limit(&h, limit);
-    master_send_workers(m, h, NULL);
-}
-
-void master_order_histograms(master *m)
-{
-    int64_t version = summaries_order(m->summaries, step_now(m), m->plan.total);
-    if (version < 0)
-        return;
-    Wire__Histogram ask = WIRE__HISTOGRAM__INIT;
-    wire_head h = master_head(m, WIRE_HISTOGRAM);
-    wire_set_histogram_version(&h, version);
-    master_send_servers(m, h, &ask.base);
-}
-
-status master_stop_early(master *m, error *err)
-{
-    bool stop = false;
-    error why = ERROR_INIT;
-    status st = results_poll(m->results, &stop, &why);
-    if (st != OK)
-        return master_disk(m, st, &why, err);
-    if (!stop || m->phase != RUN || saver_is_hurried(m->saver))
-        return OK;
-    m->plan.total = saver_last(m->saver);
-    LOG_I("EARLY_STOP",
-          "step=%lld: no improvement in %lld epochs; with more trainer.patience it can go on",
-          (long long)m->plan.total, (long long)config_int(m->o->config, "trainer.patience"));
-    m->phase = DRAIN;
-    m->waits.drain_us = clock_us();
-    return OK;
-}
-
-status master_begin_run(master *m, error *err)
-{
-    TRY(jobdir_begin(m->o->dir, err));
-    TRY(master_tell_moves(m, err));
-    m->phase = RUN;
-    checkpoint_close(&m->restore.checkpoint);
-    if (m->plan.scheduler->begin)
-        m->plan.scheduler->begin(m);
-    m->reporting.open_step = -1;
-    m->waits.progress_us = clock_us();
-    if (m->ending.preempted)
-        saver_hurry(m->saver);
-    TRY(master_stop_early(m, err));     /* what was judged before may be enough */
-    m->views.limit = m->phase == RUN ? 0 : m->plan.total;
-    if (m->phase == RUN) {
-        master_order_cuts(m);
-        master_order_histograms(m);
-    }
-    members_all_whole(&m->members);     /* all begin alike */
-    master_deal(m);
-    master_say_reported(m);             /* servers say what the last master had not written yet */
-    LOG_I("RUN", "step=%lld limit=%lld workers=%u lanes=%u servers=%d era=%u%s",
-          (long long)m->era.start, (long long)m->views.limit, members_alive(&m->members),
-          members_lanes(&m->members), m->o->n_servers, m->era.identity.era,
-          m->era.keeps ? " (nothing was lost)" : "");
-    if (saver_last(m->saver) >= m->plan.total) {
-        m->phase = DRAIN;
-        m->waits.drain_us = clock_us();
-    }
-    return OK;
-}
 
 /* To one server, or to all (-1). */
 static void say_verdict(master *m, int32_t s)
@@ -227,26 +115,8 @@ status master_take_cut_late(master *m, const Wire__CutLate *c, error *err)
     /* a server that lost the word of it, or was sent its parts after it, has come to act */
     if (saver_is_planned(m->saver, c->id))
         return master_cut_lost(m, c->id, "a server is past it already", err);
-    cut_order order;
-    if (!saver_late(m->saver, c->id, c->newest, &order))
-        return OK;
-    for (int32_t s = 0; s < m->o->n_servers; s++)
-        say_cut(m, s, &order);
-    master_order_cuts(m);
+    master_delay_cut(m, c->id, c->newest);
     return OK;
-}
-
-void master_say_cuts(master *m)
-{
-    for (int32_t s = 0; m->phase == RUN && s < m->assign.n; s++) {
-        const holders *h = &m->assign.shards[s];
-        cut_order order;
-        for (size_t at = 0; saver_open_order(m->saver, s, &at, &order);) {
-            say_cut(m, h->acting, &order);
-            if (h->standby != HOLDER_NONE)
-                say_cut(m, h->standby, &order);
-        }
-    }
 }
 
 void master_say_again(master *m)

@@ -3,7 +3,6 @@
  */
 #include "master/state.h"
 
-#include "common/base/clock.h"
 #include "common/base/log.h"
 
 #include <stdlib.h>

@@ -29,11 +29,13 @@
 #include "master/reports.h"
 #include "master/restore.h"
 #include "master/scrub.h"
+#include "master/server.h"
 #include "master/servers/assign.h"
 #include "master/servers/summaries.h"
 #include "master/servers/vote.h"
 #include "master/shards.h"
 #include "master/shutdown.h"
+#include "master/turn.h"
 #include "master/views.h"
 #include "master/waits.h"
 #include "metric/reports.h"
@@ -94,32 +96,45 @@ void master_send(net_socket *s, const net_peer *to, wire_head h, const ProtobufC
 void master_send_servers(master *m, wire_head h, const ProtobufCMessage *message);
 void master_send_workers(master *m, wire_head h, const ProtobufCMessage *message);
 
-/* setup.c */
-void master_say_hello(master *m, server *s);
+/* admission.c */
+MUST_USE status master_take_hello(master *m, const net_message *message, const Wire__Hello *hello, error *err);
+MUST_USE status master_take_declare(master *m, member *from, const Wire__Declaration *d, error *err);
 bool master_all_workers(const master *m);
-/* So many workers are there, or have not come for so long, that the job may begin with them. */
-bool master_may_begin(const master *m);
-void master_close_accounts(master *m);
+/* Once all are there that a start waits for, the servers are set up. */
+MUST_USE status master_try_setup(master *m, error *err);
+
+/* setup.c */
 /* A new era begins: the servers go on with the parts they hold where these fit together, else all
  * load theirs, from the newest checkpoint or drawn. */
 MUST_USE status master_begin_setup(master *m, error *err);
 void master_say_setup(master *m, int32_t s);
+
+/* load.c */
+/* Server `s` finds it damaged: if it is, another one is loaded, in another era. */
+MUST_USE status master_doubt_restore(master *m, int32_t s, const char *text, error *err);
+MUST_USE status master_take_load(master *m, int32_t s, const wire_head *h, error *err);
+
+/* accounts.c */
+/* Of the era that begins: checkpoints and epochs go on from the newest checkpoint, steps from its version. */
+MUST_USE status master_open_accounts(master *m, error *err);
+void master_close_accounts(master *m);
+
+/* begin.c */
 MUST_USE status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err);
-/* The same once everybody is there that must be. */
-MUST_USE status master_try_setup(master *m, error *err);
 /* Once all servers are ready: the accounts are opened, and all run. */
 MUST_USE status master_try_begin(master *m, error *err);
 
 /* end_moved.c: what it does that the job's end was moved, if it was, and nobody has said so yet. */
 MUST_USE status master_tell_moves(master *m, error *err);
 
-/* run.c */
-/* Looks for evaluations; where patience is over, what is saved is the result. */
-MUST_USE status master_stop_early(master *m, error *err);
-MUST_USE status master_begin_run(master *m, error *err);
+/* orders.c */
 void master_order_cuts(master *m);
 void master_say_cuts(master *m);                /* the open ones, again */
+/* A server is past a cut: where it may still be made later, that is said to all. */
+void master_delay_cut(master *m, uint32_t id, int64_t newest);
 void master_order_histograms(master *m);
+
+/* run.c */
 MUST_USE status master_take_norm(master *m, int32_t s, const wire_head *h, const Wire__Norm *n,
                                  error *err);
 MUST_USE status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire__CutDone *c,
@@ -129,22 +144,16 @@ MUST_USE status master_take_cut_late(master *m, const Wire__CutLate *c, error *e
 /* Once a second: what a server has not answered is said to it again. */
 void master_say_again(master *m);
 
-/* master.c: leaves the results, once nothing is left to wait for. */
+/* finish.c */
+/* Looks for evaluations; where patience is over, what is saved is the result. */
+MUST_USE status master_stop_early(master *m, error *err);
+/* Leaves the results, once nothing is left to wait for. */
 MUST_USE status master_try_finish(master *m, error *err);
-
-/* admission.c */
-MUST_USE status master_take_hello(master *m, const net_message *message, const Wire__Hello *hello, error *err);
-MUST_USE status master_take_declare(master *m, member *from, const Wire__Declaration *d, error *err);
-void master_welcome(master *m, const member *one);
-/* One that was let in does not fit after all: it is told, and is a member no more. */
-void master_refuse_member(master *m, member *one, const error *why);
 
 /* dispatch.c */
 void master_preempt(master *m, const char *who);
 /* Who fails before it could say hello has come all the same, and leaves by itself. */
 void master_note_failed(master *m, const Wire__Stop *s);
-/* Whatever connection there was to that server, it counts no more. */
-MUST_USE status master_redial(master *m, int32_t server, error *err);
 MUST_USE status master_serve_servers(master *m, error *err);
 MUST_USE status master_serve_workers(master *m, error *err);
 

@@ -4,11 +4,9 @@
  */
 #include "master/state.h"
 
-#include "common/base/clock.h"
 #include "common/base/log.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ": and why", or nothing */
 static const char *trouble_of(const server *s, char *text, size_t bytes)

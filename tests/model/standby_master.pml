@@ -135,7 +135,7 @@ inline turn() {
 #define is_old_news is_taken_back
 #endif
 
-/* All are READY: find_start and is_behind of setup.c. */
+/* All are READY: find_start and is_behind of slot_scheduler.c. */
 inline begin_run() {
     low = (told_version[0] < told_version[1] -> told_version[0] : told_version[1]);
     high = (told_version[0] < told_version[1] -> told_version[1] : told_version[0]);
@@ -188,7 +188,7 @@ inline begin_run() {
 #define others_hold(s) (known[other(s)] || !needs(other(s)))
 #endif
 
-/* What it hears of server s: hear.c, shards.c. */
+/* What it hears of server s: dispatch.c, turn.c. */
 proctype hearing(byte s) {
 end:
     do

@@ -79,22 +79,6 @@ bool deal_awaits(const deal *d, const view_lane *worker)
 
 /* --- dealing --- */
 
-bool deal_lane_has_slots(const deal *d, const view_lane *lane)
-{
-    for (uint32_t k = 0; k < d->n_slots; k++)
-        if (view_same_lane(&d->owners[k], lane))
-            return true;
-    return false;
-}
-
-bool deal_has_slots(const deal *d, const view_lane *worker)
-{
-    for (uint32_t k = 0; k < d->n_slots; k++)
-        if (view_same_worker(&d->owners[k], worker))
-            return true;
-    return false;
-}
-
 static idleness idleness_of(const deal *d, const share_worker *w)
 {
     if (!deal_has_slots(d, &w->name))
@@ -104,14 +88,6 @@ static idleness idleness_of(const deal *d, const share_worker *w)
         if (!deal_lane_has_slots(d, &lane))
             return IDLE_LANES;
     return IDLE_NOTHING;
-}
-
-void deal_give(deal *d, uint32_t slot, const view_lane *owner, uint32_t view)
-{
-    if (d->is_dealt && view_same_lane(&d->owners[slot], owner))
-        return;
-    d->owners[slot] = *owner;
-    d->since[slot] = view;
 }
 
 static void take_owners(deal *d, const model *m, const view_lane *owners, uint32_t view, int64_t now_us)

@@ -10,13 +10,6 @@
  * one part in so many of the time; steps whose length has to be known. */
 enum { TRIED_STEPS = 8, TRIED_GOOD = 4, TRIED_PART = 5, TRIED_AFTER = 5 };
 
-hedge *deal_trial_hedge(deal *d)
-{
-    const trials *t = &d->trials;
-    hedge *h = t->is_on && !t->now.is_own ? &d->hedges.at[t->now.slot] : NULL;
-    return h && h->is_set && view_same_lane(&h->lane, &t->now.lane) ? h : NULL;
-}
-
 bool deal_trial_is_good(deal *d, const deal_delivery *what, double open_s, int64_t now_us)
 {
     hedge *h = deal_trial_hedge(d);

@@ -1,0 +1,40 @@
+/*
+ * The connection to a server, and its silence.
+ */
+#include "master/state.h"
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+void master_say_hello(master *m, server *s)
+{
+    wire_head h = master_head(m, WIRE_HELLO);
+    wire_set_hello_server(&h, m->o->first_server + (int32_t)(s - m->servers));
+    h.bytes = m->hello.size;
+    unsigned char head[NET_HEAD];
+    wire_head_encode(&h, head);
+    span payload = span_for_call(m->hello.data, m->hello.size);
+    if (net_send(s->socket, NULL, head, &payload, NULL) != OK)
+        LOG_D("SEND", "type=HELLO");
+}
+
+status master_redial(master *m, int32_t i, error *err)
+{
+    server *s = &m->servers[i];
+    net_close(&s->socket, 0);
+    s->left_us = s->welcomed ? clock_us() : s->left_us;
+    s->welcomed = false;
+    return net_dial(m->o->net, m->o->servers[i], &s->socket, err);
+}
+
+double master_silence_s(const server *s, int64_t now_us)
+{
+    double silent_s = (double)(now_us - s->heard_us) / SECOND_US;
+    double asked_s = (s->unanswered - 1) * BEAT_MS * 1e-3;
+    return silent_s < asked_s ? silent_s : asked_s;
+}
+
+bool master_hears_servers(const master *m)
+{
+    return m->phase == RUN || (m->phase == SETUP && m->era.keeps);
+}

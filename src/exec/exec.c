@@ -79,11 +79,15 @@ static status fill(exec *e, const exec_options *options, error *err)
     TRY(allocate(e, err));
     for (size_t i = 0; i < e->n_variants; i++)
         variant_resolve(&e->variants[i], e->slabs);
+    for (size_t i = 0; options->times_nodes && i < e->n_variants; i++)
+        TRY(variant_time_nodes(&e->variants[i], err));
     if (!e->ops->queue)
         return OK;
     TRY(queued_create(e, options, err));
     for (size_t i = 0; i < e->n_variants; i++)
         variant_bind(&e->variants[i], e->queued->params);
+    if (options->times_nodes)
+        return OK;
     e->queued->timed = options->timed && e->ops->recorder->is_wanted(e->device);
     return segments_record(e, err);
 }
@@ -227,6 +231,12 @@ status exec_run(exec *e, size_t variant_index, const exec_hooks *hooks, error *e
 exec_memory exec_memory_use(const exec *e)
 {
     return e->memory;
+}
+
+const variant *exec_variant(const exec *e, size_t variant_index)
+{
+    BUG_ON(variant_index >= e->n_variants);
+    return &e->variants[variant_index];
 }
 
 double exec_busy_ms(const exec *e)

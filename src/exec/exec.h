@@ -31,6 +31,7 @@ typedef struct exec_options {
     int64_t examples;           /* of the largest batch, for what is told of one that does not fit in
                                  * a device's memory; 0: not known */
     bool timed;                 /* for exec_busy_ms */
+    bool times_nodes;           /* for node_times_ms, of what exec_variant gives; kernels are run one by one */
     uint8_t sum_level;          /* that exec_keep_sums will be asked for: its room counts as needed, but
                                  * a device that has less gets along with that */
     const peers *peers;         /* that exec_join will be told of, likewise; or NULL */
@@ -135,6 +136,8 @@ float *exec_grad(exec *e);
 MUST_USE status exec_run(exec *e, size_t variant, const exec_hooks *hooks, error *err);
 
 exec_memory exec_memory_use(const exec *e);
+/* For people: what is computed (variant.h), and how long it takes (node_times.h). */
+const struct variant *exec_variant(const exec *e, size_t variant);
 
 /* Of an exec that is timed: for how many milliseconds of its runs so far the device was at segments of
  * nodes, each from the beginning of its first kernel to the end of its last, by the device's clock. The

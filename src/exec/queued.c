@@ -259,12 +259,14 @@ static status finish(const exec *e, error *err)
 /* Whether the host knows all of a run that is not over. */
 static bool knows_all(const walk *w)
 {
-    return keeps_gradients(w->e) && w->delivered && !w->keeps && !w->e->queued->timed;
+    return keeps_gradients(w->e) && w->delivered && !w->keeps && !w->e->queued->timed && !w->v->times;
 }
 
 static status judge(const walk *w, error *err)
 {
     TRY(segments_time(w->e, w->v, err));
+    if (w->v->times)
+        TRY(node_times_read(w->v->times, err));
     return check_fault(w, queued_n_faults(w->e) - 1, err);
 }
 

@@ -238,6 +238,7 @@ static void destroy_segments(variant *v)
 void variant_unload(variant *v)
 {
     destroy_segments(v);
+    node_times_destroy(&v->times);
     if (v->program)
         v->backend->unload(&v->program);
     plan_destroy(&v->plan);
@@ -278,11 +279,19 @@ void variant_bind(variant *v, const float *flat_values)
     }
 }
 
+status variant_time_nodes(variant *v, error *err)
+{
+    return node_times_create(v->backend, v->device, v->kernels, graph_n_nodes(v->graph), &v->times, err);
+}
+
 status variant_run_node(const variant *v, int32_t node, void *workspace, error *err)
 {
     const backend_kernel *k = &v->kernels[node];
-    if (k->run)
-        TRYF(k->run(k->state, v->addresses, workspace, err), err, "%s",
-             graph_node_at(v->graph, node)->name);
-    return OK;
+    if (!k->run)
+        return OK;
+    status st = v->times ? node_times_run(v->times, node, v->addresses, workspace, err)
+                         : k->run(k->state, v->addresses, workspace, err);
+    if (st != OK)
+        error_prepend(err, "%s", graph_node_at(v->graph, node)->name);
+    return st;
 }

@@ -12,6 +12,7 @@
 #define TEQUIO_EXEC_VARIANT_H
 
 #include "backend/backend.h"
+#include "exec/node_times.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
 
@@ -51,6 +52,7 @@ typedef struct variant {
     segment *segments;       /* in the order of a run */
     size_t n_segments;
     size_t workspace_bytes;  /* of the kernel that wants most */
+    node_times *times;       /* of each run; NULL: nobody asks */
 } variant;
 
 /* `v` is zeroed. `flat` may be NULL. On failure `v` is fit for variant_unload. */
@@ -62,6 +64,9 @@ void variant_unload(variant *v);
  * are not looked at. */
 void variant_resolve(variant *v, void *const slabs[SLAB_COUNT]);
 void variant_bind(variant *v, const float *flat_values);
+
+/* From now on a run times its nodes. */
+MUST_USE status variant_time_nodes(variant *v, error *err);
 
 /* Runs one node's kernel, if it has one; an error begins with the node's name. */
 MUST_USE status variant_run_node(const variant *v, int32_t node, void *workspace, error *err);

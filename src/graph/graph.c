@@ -303,13 +303,16 @@ void graph_reindex(graph *g)
         names_put(&g->node_names, g->nodes[i].name, i);
 }
 
+double graph_node_flops(const graph *g, int32_t node)
+{
+    const graph_node *n = graph_node_at(g, node);
+    return graph_op_of(n->op)->flops ? graph_op_of(n->op)->flops(g, n) : 0;
+}
+
 double graph_flops(const graph *g)
 {
     double sum = 0;
-    for (int32_t i = 0; i < graph_n_nodes(g); i++) {
-        const graph_node *n = graph_node_at(g, i);
-        if (graph_op_of(n->op)->flops)
-            sum += graph_op_of(n->op)->flops(g, n);
-    }
+    for (int32_t i = 0; i < graph_n_nodes(g); i++)
+        sum += graph_node_flops(g, i);
     return sum;
 }

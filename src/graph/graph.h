@@ -173,6 +173,7 @@ const char *graph_shape_text(const graph_shape *s, char *buffer, size_t bytes);
  * more do not count: the model FLOPs of Chowdhery and others, PaLM, 2022, appendix B, which has all
  * scores. Other nodes have none. */
 double graph_flops(const graph *g);
+double graph_node_flops(const graph *g, int32_t node); /* ... of one node */
 
 /*
  * Appends backward for the scalar `loss`, seeded with the input `weight` (f32, one element: this

@@ -3,10 +3,12 @@
 #include "cli/bench/lane.h"
 #include "cli/bench/load.h"
 #include "cli/bench/net.h"
+#include "cli/bench/nodes.h"
 #include "cli/bench/step.h"
 #include "cli/commands.h"
 #include "common/base/alloc.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct verb {
@@ -15,22 +17,23 @@ typedef struct verb {
 } verb;
 
 static const verb verbs[] = {
-    {"net", bench_net_run}, {"step", bench_step_run}, {"devices", bench_devices_run}};
+    {"net", bench_net_run}, {"step", bench_step_run}, {"devices", bench_devices_run},
+    {"nodes", bench_nodes_run}};
 
 #define ALL     "All"
 #define BOTH    "bench net and bench step"
 #define NET     "bench net"
 #define STEP    "bench step"
-#define DEVICES "bench devices"
+#define MODEL   "bench devices and bench nodes"
 
 static bool is_of(const flag *f, const char *word)
 {
-    if (strcmp(f->group, BOTH) == 0)
-        return strcmp(word, "devices") != 0;
-    return strcmp(f->group, ALL) == 0 || strcmp(f->group + strlen("bench "), word) == 0;
+    char name[32];
+    snprintf(name, sizeof name, "bench %s", word);
+    return strcmp(f->group, ALL) == 0 || strstr(f->group, name);
 }
 
-/* A flag of another verb is a mistake, not a wish to be ignored; a configuration is for devices. */
+/* A flag of another verb is a mistake, not a wish to be ignored; a configuration is for those that train one. */
 static status check_flags(const args *a, const char *word, error *err)
 {
     for (size_t i = 0; i < a->command->n_flags; i++) {
@@ -38,9 +41,9 @@ static status check_flags(const args *a, const char *word, error *err)
         if (a->values[i] && !is_of(f, word))
             return FAIL(err, E_USAGE, "bench %s: --%s is of '%s'", word, f->name, f->group);
     }
-    bool takes_config = strcmp(word, "devices") == 0;
+    bool takes_config = strcmp(word, "devices") == 0 || strcmp(word, "nodes") == 0;
     if (takes_config && a->n_operands < 2)
-        return FAIL(err, E_USAGE, "bench devices: CONFIG is missing: what is to be trained");
+        return FAIL(err, E_USAGE, "bench %s: CONFIG is missing: what is to be trained", word);
     if (!takes_config && a->n_operands > 1)
         return FAIL(err, E_USAGE, "bench %s: '%s' is one operand too many", word, a->operands[1]);
     return OK;
@@ -55,7 +58,7 @@ static int run_bench(const args *a, error *err)
         status st = check_flags(a, word, err);
         return status_exit_code(st == OK ? verbs[i].run(a, err) : st);
     }
-    return status_exit_code(FAIL(err, E_USAGE, "bench: '%s': must be net, step or devices", word));
+    return status_exit_code(FAIL(err, E_USAGE, "bench: '%s': must be net, step, devices or nodes", word));
 }
 
 static const flag bench_flags[] = {
@@ -81,18 +84,17 @@ static const flag bench_flags[] = {
     {"warmup", 0, FLAG_COUNT, "N", STEP, "Steps before them. 3.", 0, 1 << 20},
     {"peer", 0, FLAG_TEXT, "COMMAND", STEP,
      "Alternate with this command, which measures the same and prints JSON.", 0, 0},
-    {"samples", 0, FLAG_COUNT, "N", DEVICES, "Batches that are timed on each device. 10.", 1, 1 << 20},
-    {"device", 0, FLAG_TEXT, "NAME", DEVICES, "This one alone: cpu, cuda:0.", 0, 0},
-    {"overrides", 'o', FLAG_TEXT, "JSON", DEVICES, "A jsonnet object laid over the configuration.", 0,
-     0},
+    {"samples", 0, FLAG_COUNT, "N", MODEL, "Batches that are timed on a device. 10.", 1, 1 << 20},
+    {"device", 0, FLAG_TEXT, "NAME", MODEL, "This one alone: cpu, cuda:0. Of nodes the CPU.", 0, 0},
+    {"overrides", 'o', FLAG_TEXT, "JSON", MODEL, "A jsonnet object laid over the configuration.", 0, 0},
 };
 
 const command command_bench = {
     .name = "bench",
-    .operands = "net|step|devices [CONFIG]",
+    .operands = "net|step|devices|nodes [CONFIG]",
     .min_operands = 1,
     .max_operands = 2,
-    .summary = "Measure this machine: the network path, a training step, or its devices.",
+    .summary = "Measure this machine: the network path, a training step, its devices, or a step's kernels.",
     .about = "net: goodput of push, pull and both at once between workers and parameter servers, "
              "all of them processes on loopback, in rounds that alternate with iperf3 where it is "
              "installed.\n\n"
@@ -102,7 +104,12 @@ const command command_bench = {
              "largest batch that would fit, and which device to choose. Each is tried in a process of "
              "its own. Idle is the share of the time in which a GPU was at no segment of the model, "
              "MFU the model's FLOPs a second beside those that large products reach on the device "
-             "in the same precision.",
+             "in the same precision.\n\n"
+             "nodes: milliseconds of each kernel of a step of the configured model on one device, with its "
+             "share of all of them, the bytes of its operands and the model's FLOPs a second, and the library "
+             "that computes it; by operator, and the kernels that take most, or with --json all. Kernels run "
+             "one by one, without CUDA graphs, so of a GPU's small ones a launch is part of the time; each "
+             "time is a median over the batches that are timed, behind two that are not.",
     .flags = bench_flags,
     .n_flags = COUNT_OF(bench_flags),
     .needs_passive_waits = true,

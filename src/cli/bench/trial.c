@@ -16,10 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARMUP = 2 };
-
-typedef struct trial {
+struct trial {
     const config *config;
+    bool times_nodes;
     variants variants;
     exec *exec;
     loader *loader;
@@ -28,14 +27,19 @@ typedef struct trial {
     float *params;
     int64_t next; /* batch to be written */
     bool written; /* it is, already */
-} trial;
+};
 
-static void trial_fini(trial *t)
+void trial_destroy(trial **trial)
 {
+    struct trial *t = *trial;
+    if (!t)
+        return;
     loader_destroy(&t->loader);
     exec_destroy(&t->exec);
     mem_free(t->params);
     variants_fini(&t->variants);
+    free(t);
+    *trial = NULL;
 }
 
 static status trial_build(trial *t, const backend_choice *on, error *err)
@@ -51,6 +55,7 @@ static status trial_build(trial *t, const backend_choice *on, error *err)
         .n_graphs = 1,
         .examples = t->steps.batch_size,
         .timed = true,
+        .times_nodes = t->times_nodes,
         .sum_level = training_sum_level(c, 1),
     };
     loader_options data = {
@@ -103,25 +108,37 @@ static status write_next(void *user, error *err)
     return st == OK ? exec_upload_inputs(t->exec, 0, err) : st;
 }
 
-static status step(trial *t, error *err)
+status trial_step(trial *t, double *ret_ms, error *err)
 {
+    int64_t begin = clock_us();
     if (!t->written)
         TRY(write_next(t, err));
     t->written = false;
-    return exec_run(t->exec, 0, &(exec_hooks){.ahead = write_next, .user = t}, err);
+    TRY(exec_run(t->exec, 0, &(exec_hooks){.ahead = write_next, .user = t}, err));
+    *ret_ms = (double)(clock_us() - begin) * 1e-3;
+    return OK;
+}
+
+const exec *trial_exec(const trial *t)
+{
+    return t->exec;
+}
+
+int64_t trial_batch(const trial *t)
+{
+    return t->steps.batch_size;
 }
 
 static status trial_measure(trial *t, int64_t samples, trial_result *ret, error *err)
 {
-    double *ms = xcalloc((size_t)samples, sizeof *ms), all = 0, busy = 0;
+    double *ms = xcalloc((size_t)samples, sizeof *ms), all = 0, busy = 0, warm;
     status st = OK;
-    for (int64_t i = -WARMUP; st == OK && i < samples; i++) {
-        int64_t begin = clock_us();
+    for (int64_t i = -TRIAL_WARMUP; st == OK && i < samples; i++) {
         if (i == 0)
             busy = exec_busy_ms(t->exec);
-        st = step(t, err);
+        st = trial_step(t, i < 0 ? &warm : &ms[i], err);
         if (i >= 0)
-            all += ms[i] = (double)(clock_us() - begin) * 1e-3;
+            all += ms[i];
     }
     ret->step_ms = spread_of(ms, (size_t)samples).median;
     ret->idle = busy < 0 ? -1 : 1 - (exec_busy_ms(t->exec) - busy) / all;
@@ -148,28 +165,44 @@ static void count_memory(const trial *t, trial_result *ret)
     ret->largest_batch = (int64_t)((double)left / (double)(batch + 1) * (double)ret->batch);
 }
 
-static status try_device(trial *t, const backend_choice *on, int64_t samples, trial_result *ret,
+status trial_create(const config *c, const backend_choice *on, bool times_nodes, trial **ret, error *err)
+{
+    trial *t = xcalloc(1, sizeof *t);
+    t->config = c;
+    t->times_nodes = times_nodes;
+    status st = variants_build(c, &t->variants, err);
+    if (st == OK) {
+        t->steps = (steps){.examples = dataset_examples(t->variants.data),
+                           .batch_size = t->variants.batch_sizes[0],
+                           .per_step = 1};
+        st = trial_build(t, on, err);
+    }
+    if (st == OK)
+        *ret = t;
+    else
+        trial_destroy(&t);
+    return st;
+}
+
+static status try_device(const config *c, const backend_choice *on, int64_t samples, trial_result *ret,
                          error *err)
 {
+    trial *t = NULL;
     TRY(on->ops->describe(on->options.device, &ret->device, err));
-    TRY(variants_build(t->config, &t->variants, err));
-    ret->batch = t->variants.batch_sizes[0];
+    TRY(trial_create(c, on, false, &t, err));
+    ret->batch = trial_batch(t);
     ret->tokens = tokens_of(t->variants.data);
     ret->flops = graph_flops(t->variants.graphs[0]);
-    t->steps = (steps){
-        .examples = dataset_examples(t->variants.data), .batch_size = ret->batch, .per_step = 1};
-    TRY(trial_build(t, on, err));
-    TRY(trial_measure(t, samples, ret, err));
+    status st = trial_measure(t, samples, ret, err);
     count_memory(t, ret);
-    return OK;
+    trial_destroy(&t);
+    return st;
 }
 
 /* Once the model has left, large products have all of the device. */
 status trial_run(const config *c, const backend_choice *on, int64_t samples, trial_result *ret,
                  error *err)
 {
-    trial t = {.config = c};
-    status st = try_device(&t, on, samples, ret, err);
-    trial_fini(&t);
-    return st == OK ? matmul_rate(on, model_precision(c), &ret->matmul_flops, err) : st;
+    TRY(try_device(c, on, samples, ret, err));
+    return matmul_rate(on, model_precision(c), &ret->matmul_flops, err);
 }

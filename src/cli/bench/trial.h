@@ -11,6 +11,7 @@
 
 #include "backend/registry.h"
 #include "common/config/config.h"
+#include "exec/exec.h"
 
 typedef struct trial_result {
     backend_device device;
@@ -24,6 +25,20 @@ typedef struct trial_result {
     int64_t largest_batch; /* that would fit into what was free before */
 } trial_result;
 
+/* One that goes step by step; with `times_nodes` each node is timed by itself (exec_options). */
+typedef struct trial trial;
+
+MUST_USE status trial_create(const config *c, const backend_choice *on, bool times_nodes, trial **ret,
+                             error *err);
+void trial_destroy(trial **t);
+/* Reads a batch and computes its gradients; *ret_ms is the clock's. */
+MUST_USE status trial_step(trial *t, double *ret_ms, error *err);
+const exec *trial_exec(const trial *t);
+int64_t trial_batch(const trial *t); /* examples */
+
+enum { TRIAL_WARMUP = 2 }; /* steps in front of what counts */
+
+/* That, `samples` times, and what comes out. */
 MUST_USE status trial_run(const config *c, const backend_choice *on, int64_t samples,
                           trial_result *ret, error *err);
 

@@ -5,7 +5,7 @@
 #include "backend/registry.h"
 #include "cli/commands.h"
 #include "cli/line/size.h"
-#include "cli/train/kernels.h"
+#include "cli/run/kernels.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "exec/variant.h"

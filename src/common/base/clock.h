@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 int64_t clock_us(void);    /* monotonic microseconds */
+int64_t clock_ns(void);    /* ... nanoseconds */
 double clock_wall_s(void); /* seconds since 1970, with fraction */
 
 #endif

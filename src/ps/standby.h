@@ -29,17 +29,13 @@ typedef struct standbys {
 } standbys;
 
 bool ps_acts_for(const ps *s, int32_t part);
+bool ps_stands_by_for(const ps *s, int32_t part);
 int64_t ps_visible(const ps *s, int32_t part);  /* the newest version that may be answered */
 MUST_USE status ps_read_holders(ps *s, const Wire__Setup *m, error *err);
 void ps_list_parts(const ps *s, part_hold *ret);
-MUST_USE status ps_begin_replicator(ps *s, const Wire__Setup *m, error *err);
-void ps_on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, span *root);
 void ps_meet_peer(ps *s, const net_peer *from);
 bool ps_is_peer(const ps *s, const net_peer *from);
 /* Workers push to who acts, an acting server sums to its standby. NULL: it may. */
 const char *ps_push_refusal(const ps *s, const net_message *m, const wire_head *h);
-MUST_USE status ps_take_state(ps *s, const net_message *m, const wire_head *h, error *err);
-/* The shards held completely, for the master; free the array. */
-uint32_t *ps_list_shards(const ps *s, size_t *ret_n);
 
 #endif

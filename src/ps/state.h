@@ -100,4 +100,12 @@ void ps_send_cut_results(ps *s);
 void ps_take_shard(ps *s, const net_message *from, const wire_head *h, const Wire__Shard *m);
 void ps_send_histograms(ps *s);
 
+/* copies.c */
+MUST_USE status ps_begin_replicator(ps *s, const Wire__Setup *m, error *err);
+/* The table's hook: the sum goes to the standby. */
+void ps_on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, span *root);
+MUST_USE status ps_take_state(ps *s, const net_message *m, const wire_head *h, error *err);
+/* The shards held completely, for the master; free the array. */
+uint32_t *ps_list_shards(const ps *s, size_t *ret_n);
+
 #endif

@@ -6,7 +6,8 @@
  *     DOWN     what the host reads and writes: checkpoints, the beginning
  *
  * A part goes to and fro between the lane's COMPUTE and this one by two events, `made` and `moved`. The host
- * waits for neither: its threads have marked an event before they hand the part on, and follow it on the device.
+ * waits for neither: its threads have marked an event before they hand the part on, and follow it on the
+ * device.
  *
  * Threads: create, destroy and close the caller's, when nobody else has a block; open and what stands behind
  * it the lane's; the store as its header says.

@@ -46,8 +46,8 @@ typedef struct plan_options {
                                  * its work is done; NULL: its own, of fused ones any */
     const bool *no_inplace;     /* [graph_n_nodes] or NULL: its kernel cannot run in place */
     const bool *no_alias;       /* [graph_n_nodes] or NULL: an OP_ALIAS that must copy (layouts) */
-    const graph_val *same_as;   /* [graph_n_values] or NULL: an earlier value that this temporary equals, of as many
-                                 * bytes, which it shares: its node does nothing; or GRAPH_NONE */
+    const graph_val *same_as;   /* [graph_n_values] or NULL: an earlier value that this temporary equals, of as
+                                 * many bytes, which it shares: its node does nothing; or GRAPH_NONE */
     const flat *flat;           /* layout of parameters and gradients; NULL: none in the graph */
 } plan_options;
 

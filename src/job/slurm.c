@@ -147,7 +147,8 @@ void slurm_script(const slurm_options *o, buf *ret)
     buf_adds(ret, "\nlogs=");
     add_quoted(ret, o->log_dir);
     buf_addf(ret, " restarts=%d forgiven=%.0f requeues=%d limit=%" PRId64 " slack=%d\n",
-             o->restarts.most, ceil(o->restarts.forgiven_s), o->max_requeues, (int64_t)o->job->max_running_s, SLACK_S);
+             o->restarts.most, ceil(o->restarts.forgiven_s), o->max_requeues, (int64_t)o->job->max_running_s,
+             SLACK_S);
     add_environment(o, ret);
     add_roles(o, ret);
     add_port(o, ret);
@@ -215,7 +216,8 @@ static void ask_to_stop(waiting *w)
     const char *gently[] = {"scancel", "--signal=TERM", w->id, NULL};
     const char *at_once[] = {"scancel", w->id, NULL};
     error why = ERROR_INIT;
-    fprintf(stderr, "tequio: %s\n", w->asked ? "cancelling" : "stopping after a checkpoint; Ctrl-C again cancels");
+    fprintf(stderr, "tequio: %s\n",
+            w->asked ? "cancelling" : "stopping after a checkpoint; Ctrl-C again cancels");
     if (fs_write_atomic(w->stop, "", 0, &why) != OK ||
         short_command_ask(w->asked++ ? at_once : gently, NULL, &why) != OK)
         fprintf(stderr, "tequio: %s\n", why.text);

@@ -109,7 +109,7 @@ net_socket *const *kv_sockets(const kv *k);
 int32_t kv_server_of(const kv *k, int32_t part);
 const char *kv_server_name(const kv *k, int32_t server);        /* its endpoint */
 bool kv_server_is_up(const kv *k, int32_t server);
-const char *kv_server_refused(const kv *k, int32_t server);     /* why we cannot connect; NULL: no reason known */
+const char *kv_server_refused(const kv *k, int32_t server);     /* why we cannot connect; NULL: not known */
 size_t kv_unacknowledged(const kv *k, int32_t server);          /* pushes waiting or in flight */
 
 /* Whether pushes of that step wait or are in flight, and how long any have done so, over the kv's life. */

@@ -85,7 +85,9 @@ static void say_drain_wait(const master *m, double waited)
 
 static int64_t wait_began(const master *m)
 {
-    return m->phase == GATHER ? m->waits.begun_us : m->phase == DRAIN ? m->waits.drain_us : m->waits.progress_us;
+    if (m->phase == GATHER)
+        return m->waits.begun_us;
+    return m->phase == DRAIN ? m->waits.drain_us : m->waits.progress_us;
 }
 
 void master_warn_of_waits(master *m, int64_t now_us)

@@ -43,8 +43,8 @@ static status transformer_lm_block(net *n, const decoder *d, const char *name, e
 }
 
 /* The sum of what stands for each token and for its place. */
-static status transformer_lm_embed(net *n, const decoder *d, int64_t places, graph_val ids, graph_val *ret_table,
-                                   error *err)
+static status transformer_lm_embed(net *n, const decoder *d, int64_t places, graph_val ids,
+                                   graph_val *ret_table, error *err)
 {
     graph_val sum[2];
     tensor_decl positions = {.rank = 2,

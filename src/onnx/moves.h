@@ -7,8 +7,8 @@
  *   tequio.buffers      a JSON array of names
  *
  * They list all there are: a name beyond them is a constant's, unless an exporter made it up, as it does
- * of weights that it has changed. Of those, and of all where nothing is listed: PyTorch's newer exporter notes what an
- * initializer was, but not requires_grad; otherwise the name and the nodes that read it have to tell,
+ * of weights that it has changed. Of those, and of all where nothing is listed: PyTorch's newer exporter notes
+ * what an initializer was, but not requires_grad; otherwise the name and the nodes that read it have to tell,
  * which is a guess but for names that PyTorch's modules give to weights only. `train` overrides all
  * of it, for a caller that knows better.
  *

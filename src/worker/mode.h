@@ -13,14 +13,31 @@
 
 struct worker;
 
+/* Of a step, all our slots of which, as the view has them, are on the servers. */
+typedef struct sync_delivered {
+    int64_t step;                   /* -1: none */
+    uint64_t view_id;
+    int64_t pushing_us;             /* of the kv, until then */
+    int64_t held_step, held_us;     /* the version held, since when */
+    double turn_s, push_s;          /* from then on */
+} sync_delivered;
+
+/* What mode_sync has. */
+typedef struct sync_mode {
+    sync_driver *driver;
+    sync_delivered delivered;       /* as it was said last */
+} sync_mode;
+
 /* What may be NULL is so marked: then there is nothing to do. */
 typedef struct worker_mode {
+    /* Over the servers that are named: of their hooks welcome, refused and user are set. */
     MUST_USE status (*build)(struct worker *w, const kv_options *servers, error *err);
+    void (*unbuild)(struct worker *w);      /* what was built of it; lanes may end then */
 
     /* The first view of an era, whose steps are `s`. */
     MUST_USE status (*begin)(struct worker *w, const Wire__View *m, const steps *s, error *err);
     /* Every view, the first one too. May be NULL, like the two that follow. */
-    MUST_USE status (*view)(struct worker *w, const sync_driver_share *share, int64_t limit, error *err);
+    MUST_USE status (*view)(struct worker *w, const lane_share *share, int64_t limit, error *err);
     MUST_USE status (*limit)(struct worker *w, int64_t limit, error *err);
     MUST_USE status (*lease)(struct worker *w, const wire_head *h, error *err);
     /* The master has the reports of all steps before that of `h`. May be NULL. */
@@ -32,7 +49,7 @@ typedef struct worker_mode {
      * May be NULL. */
     MUST_USE status (*say_delivered)(struct worker *w, bool again, error *err);
 
-    net_socket *const *(*sockets)(const struct worker *w);          /* [n_servers * w->n_shared] to poll */
+    net_socket *const *(*sockets)(const struct worker *w);          /* [n_servers * n_shared] to poll */
     kv *(*kv)(const struct worker *w);      /* of the servers: names, who is up; any of several */
 
     int64_t (*held)(const struct worker *w);        /* the version held completely; -1: none, or nobody asks */

@@ -10,7 +10,8 @@
 /* A batch is reported again when its lease is said again: nothing is kept. */
 static status report(void *user, const note *n, error *err)
 {
-    return reports_say(&n->measured, worker_say_report, user, err);
+    worker *w = user;
+    return reports_say(&n->measured, master_link_report, &w->master, err);
 }
 
 static status build(worker *w, const kv_options *servers, error *err)
@@ -19,8 +20,8 @@ static status build(worker *w, const kv_options *servers, error *err)
         &(async_lanes_options){
             .flat = w->variants.flat,
             .kv = *servers,
-            .shared = w->shared,
-            .lanes = w->lanes,
+            .shared = w->lanes.shared,
+            .lanes = w->lanes.at,
             .n_lanes = w->o->n_lanes,
             .done = report,
             .user = w,
@@ -28,10 +29,15 @@ static status build(worker *w, const kv_options *servers, error *err)
         &w->async_lanes, err);
 }
 
+static void unbuild(worker *w)
+{
+    async_lanes_destroy(&w->async_lanes);
+}
+
 static status begin(worker *w, const Wire__View *m, const steps *s, error *err)
 {
     (void)m;
-    return async_lanes_begin(w->async_lanes, &w->identity, s, err);
+    return async_lanes_begin(w->async_lanes, &w->master.identity, s, err);
 }
 
 static status take_lease(worker *w, const wire_head *h, error *err)
@@ -91,6 +97,7 @@ static void say_wait(const worker *w, double waited)
 
 const worker_mode mode_async = {
     .build = build,
+    .unbuild = unbuild,
     .begin = begin,
     .lease = take_lease,
     .serve = serve,

@@ -14,7 +14,7 @@ static int32_t lane_of(const share_reader *self, const Wire__View__Owner *o)
     return ours ? (int32_t)o->lane : -1;
 }
 
-status share_read(const Wire__View *m, const share_reader *self, sync_driver_share *ret, error *err)
+status share_read(const Wire__View *m, const share_reader *self, lane_share *ret, error *err)
 {
     if (!m->n_slots || m->n_slots > SLOTS_MAX || m->examples_per_epoch <= 0 || m->batch_size <= 0 ||
         m->start_step < 0)
@@ -30,12 +30,12 @@ status share_read(const Wire__View *m, const share_reader *self, sync_driver_sha
     }
     for (size_t i = 0; i < m->n_hedges; i++)
         hedged[m->hedges[i]->slot] = lane_of(self, m->hedges[i]->owner);
-    *ret = (sync_driver_share){m->n_slots, own, hedged, m->start_step};
+    *ret = (lane_share){m->n_slots, own, hedged, m->start_step};
     return OK;
 }
 
-void share_free(sync_driver_share *s)
+void share_free(lane_share *s)
 {
     free((void *)(uintptr_t)s->own);
-    *s = (sync_driver_share){.own = NULL};
+    *s = (lane_share){.own = NULL};
 }

@@ -5,7 +5,7 @@
 #define TEQUIO_WORKER_SHARE_H
 
 #include "common/wire/wire.h"
-#include "worker/sync_driver.h"
+#include "worker/lane_slots.h"
 
 typedef struct share_reader {
     bool trainer; /* the lanes of the master's own process */
@@ -13,8 +13,8 @@ typedef struct share_reader {
 } share_reader;
 
 /* E_PROTOCOL when a field is out of range. The share is freed with share_free. */
-MUST_USE status share_read(const Wire__View *m, const share_reader *self, sync_driver_share *ret,
+MUST_USE status share_read(const Wire__View *m, const share_reader *self, lane_share *ret,
                            error *err);
-void share_free(sync_driver_share *s);
+void share_free(lane_share *s);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The driver of mode sync, which follows versions: which slots this worker owes, what has arrived,
- * what may go.
+ * The driver of mode sync, which follows versions: which slots this worker owes, what has arrived from the
+ * servers, what may go to them. It has the connections to them (a kv).
  *
  * The rules, all local:
  *  - version t is held once every part of it is here
@@ -20,51 +20,50 @@
 #ifndef TEQUIO_WORKER_SYNC_DRIVER_H
 #define TEQUIO_WORKER_SYNC_DRIVER_H
 
-#include "common/parts/steps.h"
 #include "kv/kv.h"
-#include "worker/lane_reducer.h"
-#include "worker/lane.h"
+#include "worker/lane_slots.h"
 
 typedef struct sync_driver sync_driver;
 
+/* Hears of each slot, before its last nodes are pushed. */
+typedef status sync_driver_measured_fn(void *user, const note *n, error *err);
+
 typedef struct sync_driver_options {
     const flat *flat;
-    kv *kv;
+    kv_options kv;              /* of its hooks welcome, refused, measured and user are called, others are the
+                                 * driver's */
     lane_shared shared;
-    lane **lanes;
+    lane *const *lanes;         /* [n_lanes] kept */
     int32_t n_lanes;
     peers *peers;               /* of the lanes' engines; NULL: each gives what it has made */
     part_store *store;          /* which has weights and gradients; NULL: the host */
+    sync_driver_measured_fn *measured;
+    void *user;                 /* of `measured` */
 } sync_driver_options;
 
-sync_driver *sync_driver_create(const sync_driver_options *options);
+/* As kv_create. */
+MUST_USE status sync_driver_create(const sync_driver_options *options, sync_driver **ret, error *err);
+/* What is being pushed is given back: lanes may end then. */
 void sync_driver_destroy(sync_driver **f);
 
-/* Begin (or begin again, in a new era) at `step`: asks for every part of that version. */
-MUST_USE status sync_driver_begin(sync_driver *f, const steps *s, int64_t step, int64_t limit,
-                                  error *err);
+typedef struct sync_driver_era {
+    const wire_head *identity;  /* job id, era and incarnation */
+    const uint32_t *acting;     /* as of kv_begin */
+    steps steps;
+    int64_t step, limit;        /* the version to begin with; the steps before the limit may go */
+} sync_driver_era;
 
-/* What this worker computes of every step, by slot: a lane of ours or -1. */
-typedef struct sync_driver_share {
-    size_t n_slots;
-    const int32_t *own;
-    const int32_t *hedged;      /* another's, which we compute too, after ours */
-    int64_t since;              /* no step before it is owed: where a worker begins that holds nothing */
-} sync_driver_share;
+/* Begin (or begin again, in a new era): asks for every part of that version. */
+MUST_USE status sync_driver_begin(sync_driver *f, const sync_driver_era *e, error *err);
 
 /* E_PROTOCOL unless it has as many slots as the steps begun with. */
-MUST_USE status sync_driver_own(sync_driver *f, const sync_driver_share *share, error *err);
+MUST_USE status sync_driver_own(sync_driver *f, const lane_share *share, error *err);
 MUST_USE status sync_driver_limit(sync_driver *f, int64_t limit, error *err);
 
-/* From kv's hooks. */
-MUST_USE status sync_driver_part(sync_driver *f, const kv_part *p, error *err);
-/* The version we follow is gone: the servers are further. */
-MUST_USE status sync_driver_gone(sync_driver *f, int64_t newest, error *err);
+/* Handles what arrived from servers and lanes. Never blocks. */
+MUST_USE status sync_driver_serve(sync_driver *f, error *err);
 
-/* Handles the lanes' notes; `measured` hears of each slot, before its last nodes are pushed. */
-typedef status sync_driver_measured_fn(void *user, const note *n, error *err);
-MUST_USE status sync_driver_serve(sync_driver *f, sync_driver_measured_fn *measured, void *user, error *err);
-
+kv *sync_driver_kv(const sync_driver *f);
 int64_t sync_driver_step(const sync_driver *f);         /* the version held; at first: begun with, less 1 */
 bool sync_driver_is_whole(const sync_driver *f);        /* it is held completely */
 /* What is missing for the next step, for messages: parts of the next version not here. */

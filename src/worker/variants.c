@@ -1,6 +1,5 @@
 #include "worker/variants.h"
 
-#include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "metric/metric.h"
 #include "model/model.h"

@@ -4,16 +4,14 @@
 #include "worker/state.h"
 
 #include "common/base/alloc.h"
-#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/store/jobend.h"
 
-#include <stdlib.h>
-
-const char *worker_master_trouble(const worker *w)
+/* Why there is no word from the master, as far as we know; NULL: we do not. */
+static const char *master_trouble(const worker *w)
 {
-    if (w->master)
-        return w->refused;
+    if (w->master.socket)
+        return w->master.refused;
     for (int32_t s = 0; s < w->o->n_servers; s++)
         if (kv_server_refused(w->mode->kv(w), s))
             return kv_server_refused(w->mode->kv(w), s);
@@ -33,16 +31,17 @@ char *worker_describe_server(const worker *w, int32_t part)
 const char *worker_unless_silent(const worker *w, const char *doing)
 {
     double limit_s = config_f64(w->o->config, "distributed.wait_warning");
-    return worker_master_silence_s(w) > wait_warning_of_heartbeat(limit_s) ? "there is no word from it" : doing;
+    bool is_silent = master_link_silence_s(&w->master) > wait_warning_of_heartbeat(limit_s);
+    return is_silent ? "there is no word from it" : doing;
 }
 
 static void say_wait(worker *w, double waited)
 {
-    if (w->identity.job_id && !w->welcomed)
+    if (w->master.identity.job_id && !w->master.welcomed)
         return; /* it is the master's silence that is spoken of */
-    if (!w->master || !w->welcomed) {
-        const char *trouble = worker_master_trouble(w);
-        LOG_W("WAIT", "for=master endpoint=%s since=%.1fs%s%s", w->master_endpoint ? w->master_endpoint : "?",
+    if (!w->master.socket || !w->master.welcomed) {
+        const char *trouble = master_trouble(w);
+        LOG_W("WAIT", "for=master endpoint=%s since=%.1fs%s%s", w->master.endpoint ? w->master.endpoint : "?",
               waited, trouble ? ": " : "", trouble ? trouble : "");
         return;
     }
@@ -57,39 +56,36 @@ static void say_wait(worker *w, double waited)
 void worker_warn_of_waits(worker *w, int64_t now)
 {
     double silent, limit_s = config_f64(w->o->config, "distributed.wait_warning");
-    if (w->identity.job_id &&
-        wait_warning_due(&w->master_wait, now, w->master_heard_us, wait_warning_of_heartbeat(limit_s), &silent))
+    double silence_limit_s = wait_warning_of_heartbeat(limit_s);
+    if (w->master.identity.job_id &&
+        wait_warning_due(&w->waits.master, now, w->master.heard_us, silence_limit_s, &silent))
         LOG_W("WAIT", "for=master endpoint=%s since=%.1fs: %s",
-              w->master_endpoint ? w->master_endpoint : "?", silent,
-              worker_master_trouble(w) ? worker_master_trouble(w) : "no word from it");
+              w->master.endpoint ? w->master.endpoint : "?", silent,
+              master_trouble(w) ? master_trouble(w) : "no word from it");
     int64_t step = -1;
     bool computing = false;
     if (w->has_view)
         step = w->mode->progress(w, &computing);
-    if (step != w->seen_step || computing) {
-        w->seen_step = step;
-        w->progress_us = now;
+    if (step != w->waits.seen_step || computing) {
+        w->waits.seen_step = step;
+        w->waits.progress_us = now;
     }
     double waited;
-    if (wait_warning_due(&w->progress_wait, now, w->progress_us, limit_s, &waited))
+    if (wait_warning_due(&w->waits.progress, now, w->waits.progress_us, limit_s, &waited))
         say_wait(w, waited);
 }
 
 /* --- a master that does not answer --- */
 
-double worker_master_silence_s(const worker *w)
-{
-    return (double)(clock_us() - w->master_heard_us) / SECOND_US;
-}
-
 bool worker_master_is_silent(const worker *w)
 {
-    return worker_master_silence_s(w) > config_f64(w->o->config, "distributed.heartbeat_timeout");
+    return master_link_silence_s(&w->master) > config_f64(w->o->config, "distributed.heartbeat_timeout");
 }
 
-double worker_master_timeout_s(const worker *w)
+/* How long it may be silent before we give up. */
+static double master_timeout_s(const worker *w)
 {
-    bool has_begun = w->identity.job_id != 0; /* it was welcomed once, on whatever connection */
+    bool has_begun = w->master.identity.job_id != 0; /* it was welcomed once, on whatever connection */
     return config_f64(w->o->config,
                       has_begun ? "distributed.lost_timeout" : "distributed.start_timeout");
 }
@@ -98,13 +94,13 @@ double worker_master_timeout_s(const worker *w)
  * something takes connections and does not greet it may be another program: that is said last of all. */
 void worker_tell_hung(worker *w)
 {
-    double silent = worker_master_silence_s(w);
-    bool is_mute = w->master && !w->is_up && w->refused;
-    double limit = is_mute ? worker_master_timeout_s(w)
+    double silent = master_link_silence_s(&w->master);
+    bool is_mute = w->master.socket && !w->master.is_up && w->master.refused;
+    double limit = is_mute ? master_timeout_s(w)
                            : config_f64(w->o->config, "distributed.hang_timeout");
-    if ((!w->is_up && !is_mute) || w->master_hangs || silent < limit)
+    if ((!w->master.is_up && !is_mute) || w->master.hangs || silent < limit)
         return;
-    w->master_hangs = true;
+    w->master.hangs = true;
     LOG_W("HUNG",
           "task=master.0 silent=%.1fs: no word from it. It hangs and has to be started again or, "
           "if others hear it, our link is down",
@@ -116,15 +112,26 @@ void worker_tell_hung(worker *w)
 status worker_look_for_end(worker *w, error *err)
 {
     bool is_over = false;
-    if (w->is_up && !worker_master_is_silent(w))
+    if (w->master.is_up && !worker_master_is_silent(w))
         return OK;
-    if (!w->identity.job_id && !worker_master_is_silent(w))
+    if (!w->master.identity.job_id && !worker_master_is_silent(w))
         return OK;
     jobend_seeker who = {.job_dir = w->o->job_dir,
                          .config = w->o->config,
-                         .job_id = w->identity.job_id,
-                         .start = w->identity.era >> 16};
+                         .job_id = w->master.identity.job_id,
+                         .start = w->master.identity.era >> 16};
     TRY(jobend_look(&who, &is_over, err));
-    w->stopped |= is_over;
+    w->ending.stopped |= is_over;
     return OK;
+}
+
+status worker_check_lost(const worker *w, error *err)
+{
+    double silent = master_link_silence_s(&w->master);
+    if (silent <= master_timeout_s(w))
+        return OK;
+    const char *trouble = master_trouble(w);
+    return FAIL(err, E_LOST, "no word from the master%s%s for %.0f s%s%s",
+                w->master.endpoint ? " at " : "", w->master.endpoint ? w->master.endpoint : "",
+                silent, trouble ? ": " : "", trouble ? trouble : "");
 }

@@ -7,55 +7,10 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/store/jobend.h"
-#include "common/wire/hello.h"
 #include "worker/share.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* --- to the master --- */
-
-/* A master that left comes back, or its silence is noticed, or its last word is still unread. */
-static status send_head(worker *w, wire_head h, span *payload, error *err)
-{
-    h.job_id = w->identity.job_id;
-    h.era = w->identity.era;
-    h.incarnation = w->identity.incarnation;
-    h.bytes = payload ? payload->bytes : 0;
-    unsigned char head[NET_HEAD];
-    wire_head_encode(&h, head);
-    error gone = ERROR_INIT;
-    status st = net_send(w->master, NULL, head, payload, &gone);
-    if (st == E_LOST) {
-        LOG_D("SEND", "type=%s %s", wire_type_name(h.type), gone.text);
-        return OK;
-    }
-    return st == OK ? OK : FAIL(err, st, "%s", gone.text);
-}
-
-status worker_say_proto(worker *w, wire_head h, const ProtobufCMessage *m, error *err)
-{
-    wire_pack(m, &w->packed);
-    span payload = span_for_call(w->packed.data, w->packed.size);
-    return send_head(w, h, &payload, err);
-}
-
-static status say_hello(worker *w, error *err)
-{
-    span payload = span_for_call(w->hello.data, w->hello.size);
-    return send_head(w, (wire_head){.type = WIRE_HELLO}, &payload, err);
-}
-
-status worker_dial_master(worker *w, const char *endpoint, error *err)
-{
-    net_close(&w->master, 0);
-    if (endpoint != w->master_endpoint) {
-        free(w->master_endpoint);
-        w->master_endpoint = xstrdup(endpoint);
-    }
-    w->welcomed = w->is_up = false;
-    return net_dial(w->o->net, w->master_endpoint, &w->master, err);
-}
 
 static status declare(worker *w, const char *dir_token, error *err)
 {
@@ -65,7 +20,7 @@ static status declare(worker *w, const char *dir_token, error *err)
     if (vocabulary)
         m.vocabulary = (char *)(uintptr_t)vocabulary;
     m.sees_job_dir = jobend_sees(w->o->job_dir, dir_token);
-    status st = worker_say_proto(w, (wire_head){.type = WIRE_DECLARE}, &m.base, err);
+    status st = master_link_say(&w->master, (wire_head){.type = WIRE_DECLARE}, &m.base, err);
     wire_declaration_clear(&m);
     return st;
 }
@@ -74,13 +29,13 @@ static status declare(worker *w, const char *dir_token, error *err)
 
 static status take_welcome(worker *w, const wire_head *h, const Wire__Welcome *m, error *err)
 {
-    w->identity.job_id = h->job_id; /* the era comes with the view that begins it */
-    w->identity.incarnation = m->incarnation;
-    w->welcomed = true;
+    w->master.identity.job_id = h->job_id; /* the era comes with the view that begins it */
+    w->master.identity.incarnation = m->incarnation;
+    w->master.welcomed = true;
     if (m->declare)
         TRY(declare(w, m->dir_token, err));
-    bool is_current = w->has_view && h->era == w->identity.era;
-    return is_current ? worker_report_all(w, err) : OK;
+    bool is_current = w->has_view && h->era == w->master.identity.era;
+    return is_current ? reports_say_all(w->reports, master_link_report, &w->master, err) : OK;
 }
 
 static status begin_era(worker *w, const wire_head *h, const Wire__View *m, error *err)
@@ -89,10 +44,9 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
                .batch_size = m->batch_size,
                .per_step = (int64_t)m->n_slots,
                .drop_last = m->drop_last};
-    w->identity.era = h->era;
+    w->master.identity.era = h->era;
     w->has_view = true;
-    w->delivered = (delivered){.step = -1, .held_step = -1};
-    w->progress_us = clock_us();
+    w->waits.progress_us = clock_us();
     LOG_I("BEGIN", "step=%lld era=%u slots=%zu lanes=%d", (long long)m->start_step, h->era,
           m->n_slots, w->o->n_lanes);
     return w->mode->begin(w, m, &s, err);
@@ -106,12 +60,12 @@ static status take_view(worker *w, const wire_head *h, const Wire__View *m, erro
     for (size_t i = 0; i < m->n_acting; i++)
         if (m->acting[i] >= (uint32_t)w->o->n_servers)
             return FAIL(err, E_PROTOCOL, "VIEW: shard %zu has no server", i);
-    sync_driver_share share;
+    lane_share share;
     share_reader self = {w->o->trainer, w->o->self.index, w->o->n_lanes};
     TRY(share_read(m, &self, &share, err));
     status st = OK;
     w->view_id = m->id;
-    if (!w->has_view || h->era != w->identity.era)
+    if (!w->has_view || h->era != w->master.identity.era)
         st = begin_era(w, h, m, err);
     if (st == OK && w->mode->view)
         st = w->mode->view(w, &share, m->limit, err);
@@ -123,17 +77,17 @@ static void take_stop(worker *w, const Wire__Stop *m)
 {
     if (m->status == OK && !w->has_view)
         LOG_I("OVER", "the master says that the job is over%s%s", m->text[0] ? ": " : "", m->text);
-    w->stopped = true;
-    w->outcome = m->status < STATUS_COUNT ? (status)m->status : E_FAIL;
-    if (w->outcome != OK)
-        error_set(w->err, w->outcome, "stopped by the master: %s", m->text);
+    w->ending.stopped = true;
+    w->ending.outcome = m->status < STATUS_COUNT ? (status)m->status : E_FAIL;
+    if (w->ending.outcome != OK)
+        error_set(w->ending.err, w->ending.outcome, "stopped by the master: %s", m->text);
 }
 
 static status take_refused(worker *w, const Wire__Refused *m, error *err)
 {
     if (m->status == OK || m->status >= STATUS_COUNT)
         return OK;
-    w->is_refused = true;
+    w->master.refuses_us = true;
     return FAIL(err, (status)m->status, "refused by the master: %s", m->text);
 }
 
@@ -171,13 +125,13 @@ static status take_limit(worker *w, int64_t limit, error *err)
 
 static status take_lease(worker *w, const wire_head *h, error *err)
 {
-    bool is_current = w->has_view && h->era == w->identity.era;
+    bool is_current = w->has_view && h->era == w->master.identity.era;
     return is_current && w->mode->lease ? w->mode->lease(w, h, err) : OK;
 }
 
 static status take_reported(worker *w, const wire_head *h, error *err)
 {
-    bool is_current = w->has_view && h->era == w->identity.era;
+    bool is_current = w->has_view && h->era == w->master.identity.era;
     return is_current && w->mode->recorded ? w->mode->recorded(w, h, err) : OK;
 }
 
@@ -185,8 +139,8 @@ static status take_reported(worker *w, const wire_head *h, error *err)
 static status take_alive(worker *w, const wire_head *h, error *err)
 {
     uint64_t view = wire_alive_view(h);
-    if (view && (h->era != w->identity.era || view != w->view_id))
-        return say_hello(w, err);
+    if (view && (h->era != w->master.identity.era || view != w->view_id))
+        return master_link_say_hello(&w->master, err);
     return take_limit(w, wire_alive_limit(h), err);
 }
 
@@ -197,13 +151,13 @@ static status take(worker *w, const net_message *m, error *err)
         !wire_may_say(h.type, ROLE_MASTER, ROLE_WORKER))
         return OK;
     bool hello_phase = h.type == WIRE_WELCOME || h.type == WIRE_REFUSED || h.type == WIRE_STOP;
-    bool of_our_job = h.job_id == w->identity.job_id;
-    if (!hello_phase && (!w->welcomed || !of_our_job))
+    bool of_our_job = h.job_id == w->master.identity.job_id;
+    if (!hello_phase && (!w->master.welcomed || !of_our_job))
         return OK;
-    if (of_our_job && h.era < w->identity.era)
+    if (of_our_job && h.era < w->master.identity.era)
         return OK;                  /* a newer master leads the job */
-    w->master_heard_us = clock_us();
-    w->master_hangs = false;
+    w->master.heard_us = clock_us();
+    w->master.hangs = false;
     if (h.type == WIRE_ALIVE)
         return take_alive(w, &h, err);
     if (h.type == WIRE_REPORTED)
@@ -218,7 +172,7 @@ static status take(worker *w, const net_message *m, error *err)
 static status receive_master(worker *w, error *err)
 {
     net_message m;
-    while (w->master && !w->stopped && net_receive(w->master, &m)) {
+    while (w->master.socket && !w->ending.stopped && net_receive(w->master.socket, &m)) {
         status st = take(w, &m, err);
         span_drop(m.payload);
         TRY(st);
@@ -229,54 +183,22 @@ static status receive_master(worker *w, error *err)
 static status serve_master(worker *w, error *err)
 {
     net_event event;
-    while (w->master && !w->stopped && net_next_event(w->master, &event)) {
-        w->refused = event.why;
-        w->is_up = event.kind == NET_UP;
+    while (w->master.socket && !w->ending.stopped && net_next_event(w->master.socket, &event)) {
+        w->master.refused = event.why;
+        w->master.is_up = event.kind == NET_UP;
         if (event.kind == NET_UP) {
-            TRY(say_hello(w, err));
+            TRY(master_link_say_hello(&w->master, err));
             continue;
         }
         /* what came before the loss counts: it may be the STOP */
         TRY(receive_master(w, err));
-        if (!w->stopped)
-            TRY(worker_dial_master(w, w->master_endpoint, err));
+        if (!w->ending.stopped)
+            TRY(master_link_dial(&w->master, w->master.endpoint, err));
     }
     return receive_master(w, err);
 }
 
-/* --- from the servers: kv's hooks --- */
-
-void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m)
-{
-    worker *w = user;
-    (void)server;
-    if ((w->o->master && !worker_master_is_silent(w)) || !m->master_address[0] || w->outcome != OK)
-        return;
-    char *endpoint = xasprintf("tcp://%s", m->master_address);
-    if (!w->master_endpoint || strcmp(endpoint, w->master_endpoint) != 0) {
-        LOG_I("RELAY", "master=%s told by a server", m->master_address);
-        w->outcome = worker_dial_master(w, endpoint, w->err);
-    }
-    free(endpoint);
-}
-
-void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wire__Refused *m)
-{
-    worker *w = user;
-    int64_t its = wire_refused_server(h);
-    bool is_another = its >= 0 && its != w->o->first_server + server; /* than we look for */
-    if (m->status == OK || m->status >= STATUS_COUNT || w->outcome != OK)
-        return;
-    unsigned others;
-    const char *name = kv_server_name(w->mode->kv(w), server);
-    /* which of us does not fit the job is the master's to say, where there is one */
-    if (m->status == E_CONFIG && !is_another && (w->has_view || w->o->master)) {
-        if (log_pace_allows(&w->refused_pace, clock_us(), &others))
-            LOG_W("REFUSED", "by server %s: %s", name, m->text);
-        return;
-    }
-    w->outcome = FAIL(w->err, (status)m->status, "refused by server %s: %s", name, m->text);
-}
+/* --- time --- */
 
 /* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever, nor
  * for one that we never met. */
@@ -284,15 +206,15 @@ static status ask_to_leave(worker *w, int64_t now, error *err)
 {
     if (!w->o->stop || !atomic_load(w->o->stop))
         return OK;
-    if (!w->identity.job_id)
+    if (!w->master.identity.job_id)
         return FAIL(err, E_PREEMPTED, "preempted before it met the master");
-    if (!w->stop_us)
-        w->stop_us = now;
-    if (w->welcomed && now - w->preempt_us > SECOND_US) {
-        w->preempt_us = now;
-        TRY(send_head(w, (wire_head){.type = WIRE_PREEMPT}, NULL, err));
+    if (!w->ending.stop_us)
+        w->ending.stop_us = now;
+    if (w->master.welcomed && now - w->ending.preempt_us > SECOND_US) {
+        w->ending.preempt_us = now;
+        TRY(master_link_say(&w->master, (wire_head){.type = WIRE_PREEMPT}, NULL, err));
     }
-    double waited = (double)(now - w->stop_us) / SECOND_US;
+    double waited = (double)(now - w->ending.stop_us) / SECOND_US;
     if (waited < config_f64(w->o->config, "distributed.preempt_grace"))
         return OK;
     return FAIL(err, E_PREEMPTED, "preempted; the master did not stop the job within %.0f s",
@@ -302,38 +224,27 @@ static status ask_to_leave(worker *w, int64_t now, error *err)
 /* Without a view HELLO stands for the heartbeat: what was declared may be lost as well. */
 static status say_alive(worker *w, error *err)
 {
-    if (!w->master)
+    if (!w->master.socket)
         return OK;
-    if (!w->welcomed || !w->has_view)
-        return say_hello(w, err);
+    if (!w->master.welcomed || !w->has_view)
+        return master_link_say_hello(&w->master, err);
     wire_head h = {.type = WIRE_HEARTBEAT};
     wire_set_heartbeat_held(&h, w->mode->held(w));
     wire_set_heartbeat_computing(&h, w->mode->computing(w));
-    return send_head(w, h, NULL, err);
-}
-
-static status check_master_lost(const worker *w, error *err)
-{
-    double silent = worker_master_silence_s(w);
-    if (silent <= worker_master_timeout_s(w))
-        return OK;
-    const char *trouble = worker_master_trouble(w);
-    return FAIL(err, E_LOST, "no word from the master%s%s for %.0f s%s%s",
-                w->master_endpoint ? " at " : "", w->master_endpoint ? w->master_endpoint : "",
-                silent, trouble ? ": " : "", trouble ? trouble : "");
+    return master_link_say(&w->master, h, NULL, err);
 }
 
 static status say_delivered(worker *w, bool again, error *err)
 {
-    bool is_heard = w->has_view && w->welcomed;
+    bool is_heard = w->has_view && w->master.welcomed;
     return is_heard && w->mode->say_delivered ? w->mode->say_delivered(w, again, err) : OK;
 }
 
 static status tick(worker *w, error *err)
 {
     int64_t now = clock_us();
-    if (now - w->looked_us >= TICK_MS * 1000) {
-        w->looked_us = now;         /* not at every message of a step */
+    if (now - w->waits.looked_us >= TICK_MS * 1000) {
+        w->waits.looked_us = now;         /* not at every message of a step */
         worker_warn_of_waits(w, now);
     }
     TRY(ask_to_leave(w, now, err));
@@ -347,15 +258,7 @@ static status tick(worker *w, error *err)
     TRY(worker_look_for_end(w, err));
     if (worker_master_is_silent(w))
         TRY(kv_greet(w->mode->kv(w), err)); /* the servers may know another one */
-    return check_master_lost(w, err);
-}
-
-/* Memory borrowed from servers goes back before this thread sleeps. */
-static status settle_stores(const worker *w, error *err)
-{
-    for (int32_t i = 0; i < w->n_shared; i++)
-        TRY(weight_store_settle(w->shared[i].store, err));
-    return OK;
+    return worker_check_lost(w, err);
 }
 
 static status turn(worker *w, net_socket **sockets, size_t n, error *err)
@@ -364,8 +267,8 @@ static status turn(worker *w, net_socket **sockets, size_t n, error *err)
         return FAIL(err, E_ABORTED, "another role of this process failed");
     net_socket *const *servers = w->mode->sockets(w);
     memcpy(sockets, servers, n * sizeof *sockets);
-    sockets[n] = w->master;
-    TRY(settle_stores(w, err));
+    sockets[n] = w->master.socket;
+    TRY(worker_settle_stores(w, err));
     TRY(net_poll(sockets, n + 1, w->waker, TICK_MS, err));
     TRY(serve_master(w, err));
     TRY(w->mode->serve(w, err));
@@ -375,14 +278,14 @@ static status turn(worker *w, net_socket **sockets, size_t n, error *err)
 
 static status loop(worker *w, error *err)
 {
-    size_t n = (size_t)w->o->n_servers * (size_t)w->n_shared;
+    size_t n = (size_t)w->o->n_servers * (size_t)w->lanes.n_shared;
     net_socket **sockets = xcalloc(n + 1, sizeof *sockets);
-    w->master_heard_us = w->progress_us = clock_us();
+    w->master.heard_us = w->waits.progress_us = clock_us();
     status st = OK;
-    while (st == OK && !w->stopped && w->outcome == OK)
+    while (st == OK && !w->ending.stopped && w->ending.outcome == OK)
         st = turn(w, sockets, n, err);
     free(sockets);
-    return st == OK ? w->outcome : st;
+    return st == OK ? w->ending.outcome : st;
 }
 
 /* --- life --- */
@@ -390,44 +293,50 @@ static status loop(worker *w, error *err)
 /* A connection for the last word. A master that was never met may only be about to come. */
 static bool reach_master(worker *w)
 {
-    if (w->master && w->identity.job_id)
+    if (w->master.socket && w->master.identity.job_id)
         return true;
     int64_t until = clock_us() + REACH_US;
-    if (!w->master && (!w->o->master || worker_dial_master(w, w->o->master, NULL) != OK))
+    if (!w->master.socket && (!w->o->master || master_link_dial(&w->master, w->o->master, NULL) != OK))
         return false;
-    while (!w->is_up && clock_us() < until && net_poll(&w->master, 1, NULL, TICK_MS, NULL) == OK) {
+    master_link *l = &w->master;
+    while (!l->is_up && clock_us() < until && net_poll(&l->socket, 1, NULL, TICK_MS, NULL) == OK) {
         net_event event;
-        while (net_next_event(w->master, &event))
-            w->is_up = event.kind == NET_UP;
+        while (net_next_event(l->socket, &event))
+            l->is_up = event.kind == NET_UP;
     }
-    return w->is_up;
+    return l->is_up;
 }
 
 /* The master must hear why we leave, even when we never got as far as its view; not of us if it sent us
  * away, or another role of this process is the cause. */
 static void say_failed(worker *w, status st, const error *why)
 {
-    bool is_missed = (st != E_PREEMPTED && st != E_LOST) || w->identity.job_id; /* by a master */
-    if (w->stopped || w->is_refused || st == E_ABORTED || !is_missed || !reach_master(w))
+    bool is_missed = (st != E_PREEMPTED && st != E_LOST) || w->master.identity.job_id; /* by a master */
+    if (w->ending.stopped || w->master.refuses_us || st == E_ABORTED || !is_missed || !reach_master(w))
         return;
     Wire__Stop m = WIRE__STOP__INIT;
     m.status = st;
     m.text = (char *)(uintptr_t)why->text;
     m.task = w->name;
-    if (worker_say_proto(w, (wire_head){.type = WIRE_FAILED}, &m.base, NULL) != OK)
+    if (master_link_say(&w->master, (wire_head){.type = WIRE_FAILED}, &m.base, NULL) != OK)
         LOG_D("SEND", "type=FAILED");
 }
 
 status worker_run(const worker_options *options, error *err)
 {
     error mine = ERROR_INIT;
-    worker w = {.o = options, .seen_step = -2, .err = err ? err : &mine};
+    worker w = {
+        .o = options,
+        .master = {.net = options->net},
+        .waits = {.seen_step = -2},
+        .ending = {.err = err ? err : &mine},
+    };
     task_name(options->self, w.name);
-    status st = worker_build(&w, w.err);
+    status st = worker_build(&w, w.ending.err);
     if (st == OK)
-        st = loop(&w, w.err);
+        st = loop(&w, w.ending.err);
     if (st != OK)
-        say_failed(&w, st, w.err);
+        say_failed(&w, st, w.ending.err);
     worker_unbuild(&w);
     return st;
 }

@@ -37,7 +37,8 @@ typedef struct cuda_edge {
 
 /* One execution: addresses on the device; NULL where the node has no value. */
 typedef struct cuda_call {
-    const void **in;        /* of what the node reads: [graph_node_slots]; of a group's last, what the group reads */
+    const void **in;        /* of what the node reads: [graph_node_slots]; of a group's last, what the group
+                             * reads */
     void **out;             /* of what it writes: [n_out]; or the group */
     void *scratch;          /* scratch_bytes, aligned to 256 */
     cuda_stream stream;

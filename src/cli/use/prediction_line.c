@@ -104,8 +104,8 @@ static int64_t stride_of(const graph_shape *s, int32_t axis)
 }
 
 /* Labels of all rows of scores, nested as the axes beside that of the classes, from `axis` on. */
-static void prediction_line_add_labels(buf *b, const evaluation_predictions *a, const graph_shape *s, int32_t axis,
-                                       const float *scores)
+static void prediction_line_add_labels(buf *b, const evaluation_predictions *a, const graph_shape *s,
+                                       int32_t axis, const float *scores)
 {
     int32_t classes = a->says.axis;
     axis += axis == classes;

@@ -2,9 +2,9 @@
  * Going back to a checkpoint that was chosen (--recover=step-N). Newer ones are set aside, so that it is the
  * newest, and all else follows as whenever a job goes back.
  *
- * job.json says so first ("went_back"): until the job has come to its first step from there, a master that starts
- * finishes it, and what servers still hold does not count. Tasks that are started again are given the same
- * arguments, so one step is gone back to once, until the job is done.
+ * job.json says so first ("went_back"): until the job has come to its first step from there, a master that
+ * starts finishes it, and what servers still hold does not count. Tasks that are started again are given the
+ * same arguments, so one step is gone back to once, until the job is done.
  */
 #include "common/store/jobdir_internal.h"
 

@@ -36,8 +36,8 @@ typedef struct compose_options {
     unsigned user, group;           /* whose tasks they are, so that what they write is the user's */
 } compose_options;
 
-/* Names and places of the tasks: hosts are names of services, GPUs are dealt. The names live in `memory`; roster_close
- * it. */
+/* Names and places of the tasks: hosts are names of services, GPUs are dealt. The names live in `memory`;
+ * roster_close it. */
 void compose_plan(const compose_options *o, arena *memory, roster *ret);
 
 /* `tasks` as planned. */

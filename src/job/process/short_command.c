@@ -81,8 +81,8 @@ static void kill_rest(short_command *list, int n)
 }
 
 /* Starts what there is room for, then waits for somebody to say something. */
-static status short_command_turn(short_command *list, int n, int at_once, int *next, int *running, struct pollfd *polls,
-                                 error *err)
+static status short_command_turn(short_command *list, int n, int at_once, int *next, int *running,
+                                 struct pollfd *polls, error *err)
 {
     for (; *next < n && *running < at_once; ++*next) {
         if (!list[*next].argv)

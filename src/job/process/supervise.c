@@ -209,8 +209,8 @@ static void supervise_note_end(supervision *s, child *c, child **worst)
     start_with_master(s);
 }
 
-/* A master that gives up for want of a peer tells all that hear. A task that has not left with it hangs, and the
- * next one would wait for it likewise: it may never have met it, and then cannot say that it hangs. */
+/* A master that gives up for want of a peer tells all that hear. A task that has not left with it hangs, and
+ * the next one would wait for it likewise: it may never have met it, and then cannot say that it hangs. */
 static void kill_hung(supervision *s)
 {
     for (int i = 0; i < s->n; i++) {

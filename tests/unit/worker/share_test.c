@@ -59,7 +59,7 @@ static void check_read(const share_reader *self, const int32_t *own, const int32
 {
     announcement a;
     announce(&a);
-    sync_driver_share s;
+    lane_share s;
     assert_int_equal(share_read(&a.view, self, &s, NULL), OK);
     for (int i = 0; i < SLOTS; i++) {
         assert_int_equal(s.own[i], own[i]);
@@ -85,7 +85,7 @@ static void each_reads_what_is_its_own(void **state)
 
 static void refuse(const announcement *a)
 {
-    sync_driver_share s;
+    lane_share s;
     assert_int_equal(share_read(&a->view, &(share_reader){.n_lanes = 1}, &s, NULL), E_PROTOCOL);
 }
 
@@ -116,7 +116,7 @@ static void a_hedge_without_an_owner_is_nobodys(void **state)
     announcement a;
     announce(&a);
     a.hedges[0].owner = NULL;
-    sync_driver_share s;
+    lane_share s;
     assert_int_equal(share_read(&a.view, &(share_reader){.index = 3, .n_lanes = 2}, &s, NULL), OK);
     assert_int_equal(s.hedged[3], -1);
     share_free(&s);

@@ -34,6 +34,7 @@ typedef struct push {
 } push;
 
 struct kv {
+    kv_hooks hooks;
     channel out[KEEP_PARTS], in[KEEP_PARTS];
     int64_t wanted[KEEP_PARTS]; /* -1: no pull under way */
     int64_t waits[KEEP_PARTS];  /* the server's memory of a pull it cannot answer yet; -1 */
@@ -55,7 +56,7 @@ struct lane {
 
 struct hand {
     keep *keep;
-    kv kv;
+    kv *kv; /* the sync_driver's */
     net_waker *waker;
     lane_shared shared;
     lane lanes[HAND_LANES], *pointers[HAND_LANES];
@@ -85,6 +86,30 @@ static bool take(channel *c, message *ret)
 }
 
 /* --- kv --- */
+
+status kv_create(const kv_options *options, kv **ret, error *err)
+{
+    (void)err;
+    kv *k = xcalloc(1, sizeof *k);
+    k->hooks = options->hooks;
+    for (int32_t p = 0; p < KEEP_PARTS; p++)
+        k->wanted[p] = k->waits[p] = -1;
+    *ret = k;
+    return OK;
+}
+
+status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, const flat *f,
+                const uint32_t *acting, error *err)
+{
+    (void)k, (void)job_id, (void)era, (void)incarnation, (void)f, (void)acting, (void)err;
+    return OK;
+}
+
+status kv_serve(kv *k, error *err)
+{
+    (void)k, (void)err; /* hand_hear */
+    return OK;
+}
 
 status kv_pull(kv *k, int32_t part, int64_t version, error *err)
 {
@@ -123,6 +148,19 @@ static void push_end(kv *k, size_t i)
     span_drop(sum);
 }
 
+void kv_destroy(kv **k)
+{
+    while ((*k)->n_pushes)
+        push_end(*k, 0);
+    for (int32_t p = 0; p < KEEP_PARTS; p++) {
+        free((*k)->out[p].at);
+        free((*k)->in[p].at);
+    }
+    free((*k)->pushes);
+    free(*k);
+    *k = NULL;
+}
+
 static void take_pushed(kv *k, int32_t part, const message *m)
 {
     for (size_t i = 0; i < k->n_pushes; i++) {
@@ -140,7 +178,7 @@ static void answer(hand *h, int32_t part, int64_t version)
     message m = {.kind = PART, .step = version};
     keep_answer a = keep_pull(h->keep, part, version);
     if (a == KEEP_LATER) {
-        h->kv.waits[part] = version;
+        h->kv->waits[part] = version;
         return;
     }
     if (a == KEEP_GONE) {
@@ -148,7 +186,7 @@ static void answer(hand *h, int32_t part, int64_t version)
         m.newest = h->keep->version[part];
     }
     keep_weights(part, version, m.data);
-    put(&h->kv.in[part], &m);
+    put(&h->kv->in[part], &m);
 }
 
 /* --- lanes --- */
@@ -257,104 +295,7 @@ bool hand_move_lane(hand *h, int32_t i)
 
 /* --- the hand --- */
 
-hand *hand_start(keep *k)
-{
-    hand *h = xcalloc(1, sizeof *h);
-    h->keep = k;
-    for (int32_t p = 0; p < KEEP_PARTS; p++)
-        h->kv.wanted[p] = h->kv.waits[p] = -1;
-    must(net_waker_create(&h->waker, NULL));
-    must(weights_host_create(keep_flat(), &h->shared.store, NULL));
-    h->shared.weights = weights_view_create(keep_flat(), h->shared.store);
-    h->shared.notes = lane_notes_create(h->waker);
-    for (int32_t i = 0; i < HAND_LANES; i++) {
-        h->lanes[i].hand = h;
-        h->pointers[i] = &h->lanes[i];
-    }
-    h->sync_driver = sync_driver_create(&(sync_driver_options){.flat = keep_flat(),
-                                                      .kv = &h->kv,
-                                                      .shared = h->shared,
-                                                      .lanes = h->pointers,
-                                                      .n_lanes = HAND_LANES});
-    return h;
-}
-
-void hand_kill(hand **h, hand *const *all, size_t n_all, size_t delivered)
-{
-    for (size_t i = 0; i < delivered; i++)
-        for (int32_t p = 0; p < KEEP_PARTS; p++)
-            hand_say(*h, p, all, n_all);
-    while ((*h)->kv.n_pushes)
-        push_end(&(*h)->kv, 0);
-    sync_driver_destroy(&(*h)->sync_driver);
-    for (int32_t i = 0; i < HAND_LANES; i++)
-        assert_int_equal((*h)->lanes[i].n_borrowed, 0);
-    for (int32_t p = 0; p < KEEP_PARTS; p++) {
-        free((*h)->kv.out[p].at);
-        free((*h)->kv.in[p].at);
-    }
-    lane_notes_destroy(&(*h)->shared.notes);
-    weights_view_destroy(&(*h)->shared.weights);
-    weight_store_destroy(&(*h)->shared.store);
-    net_waker_destroy(&(*h)->waker);
-    free((*h)->kv.pushes);
-    free((*h)->reports);
-    free(*h);
-    *h = NULL;
-}
-
-sync_driver *hand_follower(hand *h)
-{
-    return h->sync_driver;
-}
-
-void hand_answer_waiting(hand *h, int32_t part)
-{
-    int64_t waits = h ? h->kv.waits[part] : -1;
-    if (waits < 0 || keep_pull(h->keep, part, waits) == KEEP_LATER)
-        return;
-    h->kv.waits[part] = -1;
-    answer(h, part, waits);
-}
-
-bool hand_say(hand *h, int32_t part, hand *const *all, size_t n_all)
-{
-    message m;
-    if (!take(&h->kv.out[part], &m))
-        return false;
-    if (m.kind == PULL) {
-        answer(h, part, m.step);
-        return true;
-    }
-    bool moved = keep_push(h->keep, part, m.step, m.node, m.data);
-    put(&h->kv.in[part], &(message){.kind = PUSHED, .step = m.step, .node = m.node});
-    for (size_t i = 0; moved && i < n_all; i++)
-        hand_answer_waiting(all[i], part);
-    return true;
-}
-
-bool hand_hear(hand *h, int32_t part)
-{
-    message m;
-    if (!take(&h->kv.in[part], &m))
-        return false;
-    if (m.kind == PUSHED) {
-        take_pushed(&h->kv, part, &m);
-        return true;
-    }
-    if (h->kv.wanted[part] != m.step)
-        return true;
-    h->kv.wanted[part] = -1;
-    span weights = span_for_call(m.data, sizeof m.data);
-    if (m.kind == PART)
-        must(sync_driver_part(h->sync_driver,
-                              &(kv_part){.part = part, .version = m.step, .weights = &weights}, NULL));
-    else
-        must(sync_driver_gone(h->sync_driver, m.newest, NULL));
-    return true;
-}
-
-static status on_done(void *user, const note *n, error *err)
+static status on_measured(void *user, const note *n, error *err)
 {
     (void)err;
     hand *h = user;
@@ -363,9 +304,100 @@ static status on_done(void *user, const note *n, error *err)
     return OK;
 }
 
+hand *hand_start(keep *k)
+{
+    hand *h = xcalloc(1, sizeof *h);
+    h->keep = k;
+    must(net_waker_create(&h->waker, NULL));
+    must(weights_host_create(keep_flat(), &h->shared.store, NULL));
+    h->shared.weights = weights_view_create(keep_flat(), h->shared.store);
+    h->shared.notes = lane_notes_create(h->waker);
+    for (int32_t i = 0; i < HAND_LANES; i++) {
+        h->lanes[i].hand = h;
+        h->pointers[i] = &h->lanes[i];
+    }
+    must(sync_driver_create(&(sync_driver_options){.flat = keep_flat(),
+                                                   .shared = h->shared,
+                                                   .lanes = h->pointers,
+                                                   .n_lanes = HAND_LANES,
+                                                   .measured = on_measured,
+                                                   .user = h},
+                            &h->sync_driver, NULL));
+    h->kv = sync_driver_kv(h->sync_driver);
+    return h;
+}
+
+void hand_kill(hand **h, hand *const *all, size_t n_all, size_t delivered)
+{
+    for (size_t i = 0; i < delivered; i++)
+        for (int32_t p = 0; p < KEEP_PARTS; p++)
+            hand_say(*h, p, all, n_all);
+    sync_driver_destroy(&(*h)->sync_driver);
+    for (int32_t i = 0; i < HAND_LANES; i++)
+        assert_int_equal((*h)->lanes[i].n_borrowed, 0);
+    lane_notes_destroy(&(*h)->shared.notes);
+    weights_view_destroy(&(*h)->shared.weights);
+    weight_store_destroy(&(*h)->shared.store);
+    net_waker_destroy(&(*h)->waker);
+    free((*h)->reports);
+    free(*h);
+    *h = NULL;
+}
+
+sync_driver *hand_driver(hand *h)
+{
+    return h->sync_driver;
+}
+
+void hand_answer_waiting(hand *h, int32_t part)
+{
+    int64_t waits = h ? h->kv->waits[part] : -1;
+    if (waits < 0 || keep_pull(h->keep, part, waits) == KEEP_LATER)
+        return;
+    h->kv->waits[part] = -1;
+    answer(h, part, waits);
+}
+
+bool hand_say(hand *h, int32_t part, hand *const *all, size_t n_all)
+{
+    message m;
+    if (!take(&h->kv->out[part], &m))
+        return false;
+    if (m.kind == PULL) {
+        answer(h, part, m.step);
+        return true;
+    }
+    bool moved = keep_push(h->keep, part, m.step, m.node, m.data);
+    put(&h->kv->in[part], &(message){.kind = PUSHED, .step = m.step, .node = m.node});
+    for (size_t i = 0; moved && i < n_all; i++)
+        hand_answer_waiting(all[i], part);
+    return true;
+}
+
+bool hand_hear(hand *h, int32_t part)
+{
+    message m;
+    if (!take(&h->kv->in[part], &m))
+        return false;
+    if (m.kind == PUSHED) {
+        take_pushed(h->kv, part, &m);
+        return true;
+    }
+    if (h->kv->wanted[part] != m.step)
+        return true;
+    h->kv->wanted[part] = -1;
+    span weights = span_for_call(m.data, sizeof m.data);
+    if (m.kind == PART)
+        h->kv->hooks.part(h->kv->hooks.user,
+                          &(kv_part){.part = part, .version = m.step, .weights = &weights});
+    else
+        h->kv->hooks.gone(h->kv->hooks.user, part, m.newest);
+    return true;
+}
+
 void hand_serve(hand *h)
 {
-    must(sync_driver_serve(h->sync_driver, on_done, h, NULL));
+    must(sync_driver_serve(h->sync_driver, NULL));
 }
 
 bool hand_take_report(hand *h, hand_report *ret)
@@ -379,11 +411,11 @@ bool hand_take_report(hand *h, hand_report *ret)
 
 void hand_redial(hand *h, int32_t part)
 {
-    h->kv.out[part].n = h->kv.in[part].n = 0;
-    h->kv.waits[part] = -1;
-    if (h->kv.wanted[part] >= 0)
-        put(&h->kv.out[part], &(message){.kind = PULL, .step = h->kv.wanted[part]});
-    for (size_t i = 0; i < h->kv.n_pushes; i++)
-        if (h->kv.pushes[i].part == part)
-            put(&h->kv.out[part], &h->kv.pushes[i].message);
+    h->kv->out[part].n = h->kv->in[part].n = 0;
+    h->kv->waits[part] = -1;
+    if (h->kv->wanted[part] >= 0)
+        put(&h->kv->out[part], &(message){.kind = PULL, .step = h->kv->wanted[part]});
+    for (size_t i = 0; i < h->kv->n_pushes; i++)
+        if (h->kv->pushes[i].part == part)
+            put(&h->kv->out[part], &h->kv->pushes[i].message);
 }

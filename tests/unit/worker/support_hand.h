@@ -24,7 +24,7 @@ hand *hand_start(keep *k);
 /* Whatever is under way is lost, but for the first `delivered` messages to each part. */
 void hand_kill(hand **h, hand *const *all, size_t n_all, size_t delivered);
 
-sync_driver *hand_follower(hand *h);
+sync_driver *hand_driver(hand *h);
 
 /* Each does one thing, if there is one to do. */
 bool hand_move_lane(hand *h, int32_t lane);

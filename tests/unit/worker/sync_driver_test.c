@@ -114,6 +114,12 @@ static void take_report(world *w, int i)
 
 /* --- workers --- */
 
+static void begin(sync_driver *f, const steps *s, int64_t step, int64_t limit)
+{
+    sync_driver_era era = {.identity = &(wire_head){.era = 1}, .steps = *s, .step = step, .limit = limit};
+    assert_int_equal(sync_driver_begin(f, &era, NULL), OK);
+}
+
 static void take_view(world *w, int i)
 {
     place *p = &w->at[i];
@@ -121,16 +127,16 @@ static void take_view(world *w, int i)
         return;
     view v = p->views[0];
     memmove(p->views, p->views + 1, --p->n_views * sizeof v);
-    sync_driver *f = hand_follower(p->hand);
+    sync_driver *f = hand_driver(p->hand);
     if (!p->begun)
-        assert_int_equal(sync_driver_begin(f, &w->keep.steps, v.since, v.limit, NULL), OK);
+        begin(f, &w->keep.steps, v.since, v.limit);
     p->begun = true;
     int32_t own[KEEP_SLOTS], hedged[KEEP_SLOTS];
     for (int s = 0; s < KEEP_SLOTS; s++) {
         own[s] = v.owner[s] >= 0 && v.owner[s] / HAND_LANES == i ? v.owner[s] % HAND_LANES : -1;
         hedged[s] = v.hedge[s] >= 0 && v.hedge[s] / HAND_LANES == i ? v.hedge[s] % HAND_LANES : -1;
     }
-    sync_driver_share share = {(size_t)w->keep.steps.per_step, own, hedged, v.since};
+    lane_share share = {(size_t)w->keep.steps.per_step, own, hedged, v.since};
     assert_int_equal(sync_driver_own(f, &share, NULL), OK);
     assert_int_equal(sync_driver_limit(f, v.limit, NULL), OK);
 }
@@ -283,10 +289,10 @@ static void race(int speed)
     keep_begin(&k, &s, 0);
     hand *h = hand_start(&k);
     int32_t none[] = {-1, -1, -1};
-    sync_driver_share share = {COUNT_OF(none), none, none, 0};
-    assert_int_equal(sync_driver_begin(hand_follower(h), &s, 0, INT64_MAX, NULL), OK);
-    assert_int_equal(sync_driver_own(hand_follower(h), &share, NULL), OK);
-    for (int turn = 0; turn < 100 && !sync_driver_is_whole(hand_follower(h)); turn++)
+    lane_share share = {COUNT_OF(none), none, none, 0};
+    begin(hand_driver(h), &s, 0, INT64_MAX);
+    assert_int_equal(sync_driver_own(hand_driver(h), &share, NULL), OK);
+    for (int turn = 0; turn < 100 && !sync_driver_is_whole(hand_driver(h)); turn++)
         for (int32_t part = 0; part < KEEP_PARTS; part++) {
             hand_say(h, part, NULL, 0);
             hand_hear(h, part);
@@ -295,7 +301,7 @@ static void race(int speed)
                 hand_answer_waiting(h, p % KEEP_LIVE);
             }
         }
-    assert_true(sync_driver_is_whole(hand_follower(h)));
+    assert_true(sync_driver_is_whole(hand_driver(h)));
     hand_kill(&h, NULL, 0, 0);
 }
 

@@ -44,7 +44,8 @@ struct cuda_group {
     int32_t spine; /* the node they are around, a matmul perhaps; GRAPH_NONE: one chain, `before` */
     int32_t relu_of;            /* the norm of the Relu whose gradient alone is in front; or GRAPH_NONE */
     int32_t gradients, accuracy; /* of a loss: its gradient, who judges its scores; or GRAPH_NONE */
-    int32_t shares[2];          /* of a norm's gradient: products of its mean, and of its variance; or GRAPH_NONE */
+    int32_t shares[2];          /* of a norm's gradient: products of its mean, and of its variance; or
+                                 * GRAPH_NONE */
     fused_steps before, behind;
     graph_val held;             /* what it makes at its end; GRAPH_NONE: it takes no more */
 };

@@ -1,0 +1,70 @@
+#include "worker/master_link.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+#include <stdlib.h>
+
+status master_link_dial(master_link *l, const char *endpoint, error *err)
+{
+    net_close(&l->socket, 0);
+    if (endpoint != l->endpoint) {
+        free(l->endpoint);
+        l->endpoint = xstrdup(endpoint);
+    }
+    l->welcomed = l->is_up = false;
+    return net_dial(l->net, l->endpoint, &l->socket, err);
+}
+
+void master_link_fini(master_link *l, int linger_ms)
+{
+    net_close(&l->socket, linger_ms);
+    free(l->endpoint);
+    buf_fini(&l->hello);
+    buf_fini(&l->packed);
+}
+
+static status send_head(master_link *l, wire_head h, span *payload, error *err)
+{
+    h.job_id = l->identity.job_id;
+    h.era = l->identity.era;
+    h.incarnation = l->identity.incarnation;
+    h.bytes = payload ? payload->bytes : 0;
+    unsigned char head[NET_HEAD];
+    wire_head_encode(&h, head);
+    error gone = ERROR_INIT;
+    status st = net_send(l->socket, NULL, head, payload, &gone);
+    if (st == E_LOST) {
+        LOG_D("SEND", "type=%s %s", wire_type_name(h.type), gone.text);
+        return OK;
+    }
+    return st == OK ? OK : FAIL(err, st, "%s", gone.text);
+}
+
+status master_link_say(master_link *l, wire_head h, const ProtobufCMessage *m, error *err)
+{
+    if (!m)
+        return send_head(l, h, NULL, err);
+    wire_pack(m, &l->packed);
+    span payload = span_for_call(l->packed.data, l->packed.size);
+    return send_head(l, h, &payload, err);
+}
+
+status master_link_say_hello(master_link *l, error *err)
+{
+    span payload = span_for_call(l->hello.data, l->hello.size);
+    return send_head(l, (wire_head){.type = WIRE_HELLO}, &payload, err);
+}
+
+status master_link_report(void *link, int64_t step, uint32_t slot, const ProtobufCMessage *m, error *err)
+{
+    wire_head h = {.type = WIRE_REPORT, .step = step};
+    wire_set_report_slot(&h, slot);
+    return master_link_say(link, h, m, err);
+}
+
+double master_link_silence_s(const master_link *l)
+{
+    return (double)(clock_us() - l->heard_us) / 1e6;
+}

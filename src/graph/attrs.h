@@ -10,6 +10,9 @@
 
 enum { SPATIAL = 3 };
 
+/* A size that is not said: the shape rule puts there what follows from the operands. */
+enum { ATTR_OPEN = -1 };
+
 /* Who chooses the pads of a window; the shape rule puts its choice into `pads`. */
 typedef enum auto_pad {
     PAD_GIVEN,
@@ -78,7 +81,7 @@ enum {
 };
 
 typedef struct recurrent_attr {         /* LSTM, GRU, RNN and their gradients */
-    int64_t hidden;                     /* 0: as the weights say */
+    int64_t hidden;                     /* ATTR_OPEN: as the weights say */
     enum { RECURRENT_FORWARD, RECURRENT_REVERSE, RECURRENT_BOTH } direction;
     bool linear_before_reset;           /* GRU */
     bool relu;                          /* RNN: instead of tanh */
@@ -132,7 +135,7 @@ typedef struct gelu_attr {              /* GELU, GELU_BWD */
 
 /* SOFTMAX, LOG_SOFTMAX and their gradients, HARDMAX, FLATTEN, CONCAT */
 typedef struct axis_attr {
-    int32_t axis;                       /* of FLATTEN ONNX's default must be given: 1 */
+    int32_t axis;
 } axis_attr;
 
 /* SOFTMAX_CROSS_ENTROPY_LOSS: scores [N,C,d...], labels int64 [N,d...], optional weights [C] */
@@ -178,7 +181,8 @@ typedef struct attention_attr {
 /* ROTARY_EMBEDDING: angles are [B,S,width / 2], already picked by position */
 typedef struct rotary_attr {
     int64_t heads;                      /* of an x of rank 3 */
-    int64_t width;                      /* numbers of a head that are turned; 0: all */
+    int64_t width;                      /* numbers of a head that are turned; 0, ONNX's default: all,
+                                         * the rule puts there how many */
     bool interleaved;                   /* pairs are neighbours; otherwise halves of the width */
     bool inverse;                       /* turns back */
 } rotary_attr;
@@ -272,7 +276,8 @@ typedef struct resize_attr {
     } coordinates;
     enum { RESIZE_PREFER_FLOOR, RESIZE_PREFER_CEIL, RESIZE_FLOOR, RESIZE_CEIL } nearest;
     enum { RESIZE_STRETCH, RESIZE_NOT_LARGER, RESIZE_NOT_SMALLER } policy; /* with sizes */
-    int64_t sizes[GRAPH_RANK];          /* of the output; 0: from the scale; both 0: as it is */
+    int64_t sizes[GRAPH_RANK];          /* of the output; 0: from the scale; both 0: as it is. In a node
+                                         * both are said, by the rule */
     double scales[GRAPH_RANK];
     bool exact[GRAPH_RANK];             /* set by the rule: the size was given, not the scale */
     double roi[2 * GRAPH_RANK];         /* RESIZE_CROP: [begins..., ends...] */
@@ -305,7 +310,7 @@ typedef struct trilu_attr {
 } trilu_attr;
 
 typedef struct one_hot_attr {
-    int32_t axis;                       /* of the output; ONNX's default -1 must be given */
+    int32_t axis;                       /* of the output */
     int64_t depth;
     double off, on;
     dtype type;                         /* of the output */
@@ -316,7 +321,7 @@ typedef struct sequence_attr {          /* REVERSE_SEQUENCE */
 } sequence_attr;
 
 typedef struct top_k_attr {
-    int32_t axis;                       /* ONNX's default -1 must be given */
+    int32_t axis;
     int64_t k;
     bool smallest;
 } top_k_attr;

@@ -197,7 +197,7 @@ static status pass_node(walk *w, int32_t node, error *err)
         return OK;
     }
     error why = ERROR_INIT;
-    status st = info->grad(w->g, node, w->dout, w->want, w->din, &why);
+    status st = info->grad(&(graph_gradient){w->g, n, w->dout, w->want, w->din}, &why);
     if (st == E_UNSUPPORTED) {
         refuse(w, &n, why.text);
         return OK;

@@ -98,6 +98,17 @@ typedef enum graph_precision {
 
 typedef struct graph graph;
 
+/* The gradient of a node while graph_backward forms it. */
+typedef struct graph_gradient {
+    graph *g;
+    graph_node n;               /* a copy: adding nodes moves nodes */
+    const graph_val *dy;        /* of output i, or GRAPH_NONE; at least one is there */
+    const bool *wants;          /* [graph_node_slots]: of input i; at least one, floating ones only */
+    graph_val *dx;              /* [graph_node_slots]: the rule sets those that are wanted */
+} graph_gradient;
+
+enum { GRAPH_BWD_READS = 14 };
+
 typedef struct graph_op_info {
     graph_op op;
     const char *name;           /* as ONNX spells it ("Conv"); backward ops "ConvBwdData" */
@@ -111,11 +122,15 @@ typedef struct graph_op_info {
      * the rule says otherwise. */
     status (*infer)(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err);
-    /* Appends the nodes of the gradient. dout[i] is the gradient of output i or GRAPH_NONE;
-     * ret_din[i] is set for the inputs with want_din[i] (both [graph_node_slots]). Called with at
-     * least one of each; only floating inputs are ever wanted. NULL: no gradient flows through. */
-    status (*grad)(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err);
+    /* Appends the nodes of the gradient; an E_UNSUPPORTED says why there is none. NULL: none flows
+     * through. */
+    status (*grad)(const graph_gradient *d, error *err);
+    /* For emit_backward (ops/emit.h): the operator whose output i is the gradient of input i, with the
+     * same attributes, and what it reads, up to a 0. */
+    struct {
+        graph_op op;
+        uint8_t reads[GRAPH_BWD_READS + 1];
+    } bwd;
     /* The output that holds this run's own value of the state tensor at input i, or GRAPH_NONE.
      * NULL: the op moves no state. */
     graph_val (*state)(const graph *g, const graph_node *n, int32_t i);

@@ -48,14 +48,15 @@ status call_fields(call *c, graph_op op, void *ret_attr, error *err)
     memset(ret_attr, 0, info->attr_bytes);
     schema_set_defaults(info->fields, ret_attr);
     for (const attr_field *f = info->fields; f && f->name; f++) {
-        if (!call_knows(c, f->name))
+        if (schema_is_of_graph(f) || !call_knows(c, f->name))
             continue;
         if (f->type == ATTR_WORD)
             TRY(read_word(c, f, ret_attr, err));
         else if (schema_is_list(f))
             TRY(read_list(c, f, ret_attr, err));
         else if (f->type == ATTR_FLOAT)
-            schema_set_float(f, ret_attr, (float)call_float(c, f->name));
+            schema_set_float(f, ret_attr, is_settled(c, f) ? call_float(c, f->name)
+                                                           : call_float_or(c, f->name, f->otherwise));
         else if (is_settled(c, f))
             schema_set_int(f, ret_attr, call_int(c, f->name));
         else

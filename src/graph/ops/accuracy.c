@@ -1,6 +1,12 @@
 /* Accuracy: counts the labels that have the largest score. Nothing flows back through it. */
 #include "graph/ops/rule.h"
 
+static const attr_field fields[] = {
+    ATTR_OURS(accuracy_attr, has_ignore_index, ATTR_BOOL, 0),
+    ATTR_FIELD(accuracy_attr, ignore_index, "ignore_index", ATTR_INT, 0),
+    ATTR_MORE,
+};
+
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
 {
@@ -23,4 +29,4 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-GRAPH_OP(ACCURACY, accuracy, "Accuracy", .attr_bytes = sizeof(accuracy_attr), .infer = infer);
+GRAPH_OP(ACCURACY, accuracy, "Accuracy", ATTRIBUTES(accuracy_attr, fields), .infer = infer);

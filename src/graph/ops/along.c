@@ -4,7 +4,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 
@@ -45,15 +44,6 @@ static status infer_arg(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-static status grad_hardmax(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                           graph_val *ret_din, error *err)
-{
-    (void)dout;
-    (void)want_din;
-    graph_shape x = emit_shape_of(g, graph_node_at(g, node)->in[0]);
-    return emit_zero(g, &x, &ret_din[0], err);
-}
-
 static status infer_cum_sum(const graph *g, const graph_node *n, graph_shape *ret_shape,
                             dtype *ret_dtype, error *err)
 {
@@ -63,13 +53,11 @@ static status infer_cum_sum(const graph *g, const graph_node *n, graph_shape *re
     return OK;
 }
 
-static status grad_cum_sum(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                           graph_val *ret_din, error *err)
+static status grad_cum_sum(const graph_gradient *d, error *err)
 {
-    (void)want_din;
-    cum_sum_attr a = *(const cum_sum_attr *)graph_node_at(g, node)->attr;
+    cum_sum_attr a = *(const cum_sum_attr *)d->n.attr;
     a.reverse = !a.reverse;
-    return emit_1(g, OP_CUM_SUM, dout[0], &a, &ret_din[0], err);
+    return emit_1(d->g, OP_CUM_SUM, d->dy[0], &a, &d->dx[0], err);
 }
 
 GRAPH_OP(ARG_MAX, arg_max, "ArgMax", ATTRIBUTES(arg_attr, arg_fields), .infer = infer_arg);
@@ -77,7 +65,7 @@ GRAPH_OP(ARG_MAX, arg_max, "ArgMax", ATTRIBUTES(arg_attr, arg_fields), .infer = 
 GRAPH_OP(ARG_MIN, arg_min, "ArgMin", ATTRIBUTES(arg_attr, arg_fields), .infer = infer_arg);
 
 GRAPH_OP(HARDMAX, hardmax, "Hardmax", ATTRIBUTES(axis_attr, hardmax_fields), .infer = rule_unary,
-         .grad = grad_hardmax);
+         .grad = emit_nothing);
 
 GRAPH_OP(CUM_SUM, cum_sum, "CumSum", ATTRIBUTES(cum_sum_attr, cum_sum_fields),
          .infer = infer_cum_sum, .grad = grad_cum_sum);

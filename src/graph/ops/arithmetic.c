@@ -4,58 +4,38 @@
 #include "graph/ops/rule.h"
 
 /* Of Sub the second operand's is the negative one. */
-static status grad_sum(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                       graph_val *ret_din, error *err)
+static status grad_sum(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    for (int32_t i = 0; i < 2; i++) {
-        graph_shape own = emit_shape_of(g, n.in[i]);
-        if (want_din[i])
-            TRY(emit_sum_to(g, dout[0], &own, &ret_din[i], err));
-    }
-    if (want_din[1] && n.op == OP_SUB)
-        TRY(emit_scale(g, ret_din[1], -1.0f, &ret_din[1], err));
+    for (int32_t i = 0; i < 2; i++)
+        if (d->wants[i])
+            TRY(emit_to_input(d, i, d->dy[0], err));
+    if (d->wants[1] && d->n.op == OP_SUB)
+        TRY(emit_scale(d->g, d->dx[1], -1.0f, &d->dx[1], err));
     return OK;
 }
 
-static status grad_mul(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                       graph_val *ret_din, error *err)
+static status grad_mul(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
     for (int32_t i = 0; i < 2; i++) {
-        graph_shape own = emit_shape_of(g, n.in[i]);
-        if (!want_din[i])
+        if (!d->wants[i])
             continue;
-        TRY(emit_2(g, OP_MUL, dout[0], n.in[1 - i], NULL, &ret_din[i], err));
-        TRY(emit_sum_to(g, ret_din[i], &own, &ret_din[i], err));
+        TRY(emit_2(d->g, OP_MUL, d->dy[0], d->n.in[1 - i], NULL, &d->dx[i], err));
+        TRY(emit_to_input(d, i, d->dx[i], err));
     }
     return OK;
 }
 
 /* da = dy / b and db = -(dy / b) y */
-static status grad_div(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                       graph_val *ret_din, error *err)
+static status grad_div(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    graph_shape a = emit_shape_of(g, n.in[0]), b = emit_shape_of(g, n.in[1]);
     graph_val ratio;
-    TRY(emit_2(g, OP_DIV, dout[0], n.in[1], NULL, &ratio, err));
-    if (want_din[1]) {
-        TRY(emit_2(g, OP_MUL, ratio, n.out[0], NULL, &ret_din[1], err));
-        TRY(emit_sum_to(g, ret_din[1], &b, &ret_din[1], err));
-        TRY(emit_scale(g, ret_din[1], -1.0f, &ret_din[1], err));
+    TRY(emit_2(d->g, OP_DIV, d->dy[0], d->n.in[1], NULL, &ratio, err));
+    if (d->wants[1]) {
+        TRY(emit_2(d->g, OP_MUL, ratio, d->n.out[0], NULL, &d->dx[1], err));
+        TRY(emit_to_input(d, 1, d->dx[1], err));
+        TRY(emit_scale(d->g, d->dx[1], -1.0f, &d->dx[1], err));
     }
-    if (want_din[0])
-        TRY(emit_sum_to(g, ratio, &a, &ret_din[0], err));
-    return OK;
-}
-
-static status grad_neg(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                       graph_val *ret_din, error *err)
-{
-    (void)node;
-    (void)want_din;
-    return emit_1(g, OP_NEG, dout[0], NULL, &ret_din[0], err);
+    return d->wants[0] ? emit_to_input(d, 0, ratio, err) : OK;
 }
 
 static status infer_bits(const graph *g, const graph_node *n, graph_shape *ret_shape,
@@ -72,7 +52,7 @@ GRAPH_OP(ADD, add, "Add", .infer = rule_binary, .grad = grad_sum);
 GRAPH_OP(SUB, sub, "Sub", .infer = rule_binary, .grad = grad_sum);
 GRAPH_OP(MUL, mul, "Mul", .infer = rule_binary, .grad = grad_mul);
 GRAPH_OP(DIV, div, "Div", .infer = rule_binary, .grad = grad_div);
-GRAPH_OP(NEG, neg, "Neg", .infer = rule_unary, .grad = grad_neg);
+GRAPH_OP(NEG, neg, "Neg", .infer = rule_unary, BACKWARD(NEG, DY(0)));
 GRAPH_OP(BITWISE_AND, bitwise_and, "BitwiseAnd", .infer = infer_bits);
 GRAPH_OP(BITWISE_OR, bitwise_or, "BitwiseOr", .infer = infer_bits);
 GRAPH_OP(BITWISE_XOR, bitwise_xor, "BitwiseXor", .infer = infer_bits);

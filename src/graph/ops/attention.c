@@ -11,6 +11,19 @@
 
 #include <inttypes.h>
 
+/* Heads are counted where operands have 3 axes; a scale of 0 is 1 / sqrt(head). */
+static const attr_field fields[] = {
+    ATTR_FIELD(attention_attr, q_heads, "q_num_heads", ATTR_INT, 0),
+    ATTR_FIELD(attention_attr, kv_heads, "kv_num_heads", ATTR_INT, 0),
+    ATTR_FIELD(attention_attr, scale, "scale", ATTR_FLOAT, 0),
+    ATTR_FIELD(attention_attr, causal, "is_causal", ATTR_BOOL, 0),
+    ATTR_OURS(attention_attr, past, ATTR_INT, 0),
+    ATTR_RATIO(attention_attr, ratio, "ratio", 0),
+    ATTR_OURS(attention_attr, seed, ATTR_INT, 0),
+    ATTR_OURS(attention_attr, stream, ATTR_INT, 0),
+    ATTR_MORE,
+};
+
 /* Where the operands stand among the inputs: from 0 forward, behind dy, y and lse backward. */
 static status form_at(const graph *g, const graph_node *n, int32_t first, attention_form *ret,
                       error *err)
@@ -57,8 +70,6 @@ static status check_mask(const graph *g, const graph_node *n, int32_t i, const a
 static status check_dropout(const graph *g, const graph_node *n, int32_t i, error *err)
 {
     const attention_attr *a = n->attr;
-    if (!(a->ratio >= 0.0f && a->ratio < 1.0f))
-        return rule_fail(n, err, "the ratio %g must be in [0,1)", (double)a->ratio);
     if (a->ratio > 0.0f && !rule_has(n, i))
         return rule_fail(n, err, "dropout needs the batch id");
     if (rule_has(n, i) &&
@@ -102,19 +113,17 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    if (dout[1] != GRAPH_NONE)
+    if (d->dy[1] != GRAPH_NONE)
         return FAIL(err, E_UNSUPPORTED, "no gradient through the log-sum-exp");
-    const graph_val in[] = {dout[0], n.out[0], n.out[1], n.in[0],
-                            n.in[1], n.in[2],  n.in[3],  n.in[4]};
-    TRY(emit_gradients(g, OP_ATTENTION_BWD, in, 8, &n, want_din, ret_din, err));
-    if (!want_din[3] || ret_din[3] != GRAPH_NONE)
+    const graph_val in[] = {d->dy[0], d->n.out[0], d->n.out[1], d->n.in[0],
+                            d->n.in[1], d->n.in[2],  d->n.in[3],  d->n.in[4]};
+    TRY(emit_gradients(d, OP_ATTENTION_BWD, in, 8, err));
+    if (!d->wants[3] || d->dx[3] != GRAPH_NONE)
         return OK;
-    graph_shape mask = emit_shape_of(g, n.in[3]);
-    return emit_zero(g, &mask, &ret_din[3], err);
+    graph_shape mask = emit_shape_of(d->g, d->n.in[3]);
+    return emit_zero(d->g, &mask, &d->dx[3], err);
 }
 
 /* Half of the scores are not looked at when attention is causal and square. */
@@ -135,7 +144,7 @@ static double flops(const graph *g, const graph_node *n)
     return scores_flops(n, &f) * (double)(f.head + f.v_head);
 }
 
-GRAPH_OP(ATTENTION, attention, "Attention", .attr_bytes = sizeof(attention_attr), .infer = infer,
+GRAPH_OP(ATTENTION, attention, "Attention", ATTRIBUTES(attention_attr, fields), .infer = infer,
          .grad = grad, .flops = flops);
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
@@ -168,5 +177,5 @@ static double flops_bwd(const graph *g, const graph_node *n)
     return scores_flops(n, &f) * (double)(2 * (f.head + f.v_head));
 }
 
-GRAPH_OP(ATTENTION_BWD, attention_bwd, "AttentionBwd", .attr_bytes = sizeof(attention_attr),
+GRAPH_OP(ATTENTION_BWD, attention_bwd, "AttentionBwd", ATTRIBUTES(attention_attr, fields),
          .infer = infer_bwd, .flops = flops_bwd);

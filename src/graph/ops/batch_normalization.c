@@ -6,7 +6,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 /* Whether it trains is the run's decision. */
 static const attr_field fields[] = {
@@ -42,18 +41,16 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    bool training = ((const batch_norm_attr *)n.attr)->training;
-    if (dout[1] != GRAPH_NONE || dout[2] != GRAPH_NONE)
+    bool training = ((const batch_norm_attr *)d->n.attr)->training;
+    if (d->dy[1] != GRAPH_NONE || d->dy[2] != GRAPH_NONE)
         return FAIL(err, E_UNSUPPORTED, "no gradient through the batch's mean and variance");
-    if (want_din[3] || want_din[4])
+    if (d->wants[3] || d->wants[4])
         return FAIL(err, E_UNSUPPORTED, "no gradient for the running mean and variance");
-    graph_val in[] = {n.in[0], n.in[1], training ? n.out[1] : n.in[3],
-                      training ? n.out[2] : n.in[4], dout[0]};
-    return emit_gradients(g, OP_BATCH_NORMALIZATION_BWD, in, 5, &n, want_din, ret_din, err);
+    graph_val in[] = {d->n.in[0], d->n.in[1], training ? d->n.out[1] : d->n.in[3],
+                      training ? d->n.out[2] : d->n.in[4], d->dy[0]};
+    return emit_gradients(d, OP_BATCH_NORMALIZATION_BWD, in, 5, err);
 }
 
 static graph_val state(const graph *g, const graph_node *n, int32_t i)

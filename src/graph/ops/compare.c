@@ -1,6 +1,5 @@
 /* What makes booleans. No gradient can come back through one, so none is ever asked for. */
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 static const attr_field is_inf_fields[] = {
     ATTR_FIELD(is_inf_attr, only_negative, "detect_positive", ATTR_NOT, 1),

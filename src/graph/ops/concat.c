@@ -1,7 +1,6 @@
 /* Concat along one axis; its gradient is a Slice an input. */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 
@@ -34,17 +33,15 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    int32_t axis = ((const axis_attr *)n.attr)->axis;
+    int32_t axis = ((const axis_attr *)d->n.attr)->axis;
     slice_attr a = {.n_axes = 1, .axes = {axis}, .step = {1}};
-    for (int32_t i = 0; i < n.n_in; i++) {
+    for (int32_t i = 0; i < d->n.n_in; i++) {
         a.begin[0] = a.end[0];
-        a.end[0] += emit_shape_of(g, n.in[i]).dim[axis];
-        if (want_din[i])
-            TRY(emit_1(g, OP_SLICE, dout[0], &a, &ret_din[i], err));
+        a.end[0] += emit_shape_of(d->g, d->n.in[i]).dim[axis];
+        if (d->wants[i])
+            TRY(emit_1(d->g, OP_SLICE, d->dy[0], &a, &d->dx[i], err));
     }
     return OK;
 }

@@ -25,28 +25,26 @@ static double flops(const graph *g, const graph_node *n)
     return conv_flops(g, n->out[0], rule_shape(g, n, 1));
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    conv_attr a = *(const conv_attr *)n.attr;
-    a.x = emit_shape_of(g, n.in[0]);
-    a.w = emit_shape_of(g, n.in[1]);
-    a.with_bias = want_din[2];
+    conv_attr a = *(const conv_attr *)d->n.attr;
+    a.x = emit_shape_of(d->g, d->n.in[0]);
+    a.w = emit_shape_of(d->g, d->n.in[1]);
+    a.with_bias = d->wants[2];
     graph_val dy;
-    TRY(emit_factor(g, dout[0], n.in[0], &dy, err));
-    if (want_din[1]) {
+    TRY(emit_factor(d->g, d->dy[0], d->n.in[0], &dy, err));
+    if (d->wants[1]) {
         graph_val out[2];
-        TRY(graph_add(g, OP_CONV_BWD_WEIGHTS, NULL, (const graph_val[]){n.in[0], dy}, 2, &a, out,
-                      err));
-        ret_din[1] = out[0];
-        if (want_din[2])
-            ret_din[2] = out[1];
-    } else if (want_din[2]) {
-        TRY(conv_bias_grad(g, dout[0], &ret_din[2], err));
+        const graph_val in[] = {d->n.in[0], dy};
+        TRY(graph_add(d->g, OP_CONV_BWD_WEIGHTS, NULL, in, 2, &a, out, err));
+        d->dx[1] = out[0];
+        if (d->wants[2])
+            d->dx[2] = out[1];
+    } else if (d->wants[2]) {
+        TRY(conv_bias_grad(d->g, d->dy[0], &d->dx[2], err));
     }
-    if (want_din[0])
-        TRY(emit_2(g, OP_CONV_BWD_DATA, dy, n.in[1], &a, &ret_din[0], err));
+    if (d->wants[0])
+        TRY(emit_2(d->g, OP_CONV_BWD_DATA, dy, d->n.in[1], &a, &d->dx[0], err));
     return OK;
 }
 

@@ -3,7 +3,6 @@
 #define TEQUIO_GRAPH_OPS_CONV_SHAPE_H
 
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #define CONV_FIELDS WINDOW_FIELDS(conv_attr), ATTR_FIELD(conv_attr, group, "group", ATTR_INT, 1)
 

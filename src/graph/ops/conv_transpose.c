@@ -102,14 +102,12 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    conv_attr a = *(const conv_attr *)n.attr;
-    a.w = emit_shape_of(g, n.in[1]);
+    conv_attr a = *(const conv_attr *)d->n.attr;
+    a.w = emit_shape_of(d->g, d->n.in[1]);
     a.auto_pad = PAD_GIVEN;
-    graph_shape x = emit_shape_of(g, n.in[0]), y = emit_shape_of(g, dout[0]);
+    graph_shape x = emit_shape_of(d->g, d->n.in[0]), y = emit_shape_of(d->g, d->dy[0]);
     for (int32_t i = 0; i < x.rank - 2; i++) {
         int64_t reach = a.dilations[i] * (a.w.dim[2 + i] - 1) + 1;
         int64_t span = y.dim[2 + i] + a.pads[i] + a.pads[x.rank - 2 + i] - reach;
@@ -119,13 +117,13 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
                         "window");
     }
     graph_val dy;
-    TRY(emit_factor(g, dout[0], n.in[0], &dy, err));
-    if (want_din[0])
-        TRY(emit_2(g, OP_CONV, dy, n.in[1], &a, &ret_din[0], err));
-    if (want_din[1])
-        TRY(emit_2(g, OP_CONV_BWD_WEIGHTS, dy, n.in[0], &a, &ret_din[1], err));
-    if (want_din[2])
-        TRY(conv_bias_grad(g, dout[0], &ret_din[2], err));
+    TRY(emit_factor(d->g, d->dy[0], d->n.in[0], &dy, err));
+    if (d->wants[0])
+        TRY(emit_2(d->g, OP_CONV, dy, d->n.in[1], &a, &d->dx[0], err));
+    if (d->wants[1])
+        TRY(emit_2(d->g, OP_CONV_BWD_WEIGHTS, dy, d->n.in[0], &a, &d->dx[1], err));
+    if (d->wants[2])
+        TRY(conv_bias_grad(d->g, d->dy[0], &d->dx[2], err));
     return OK;
 }
 

@@ -11,17 +11,73 @@ status emit_2(graph *g, graph_op op, graph_val a, graph_val b, const void *attr,
     return graph_add_1(g, op, NULL, (const graph_val[]){a, b}, 2, attr, ret, err);
 }
 
-status emit_gradients(graph *g, graph_op op, const graph_val *in, int32_t n_in, const graph_node *n,
-                      const bool *want_din, graph_val *ret_din, error *err)
+status emit_3(graph *g, graph_op op, graph_val a, graph_val b, graph_val c, const void *attr,
+              graph_val *ret, error *err)
+{
+    return graph_add_1(g, op, NULL, (const graph_val[]){a, b, c}, 3, attr, ret, err);
+}
+
+status emit_gradients(const graph_gradient *d, graph_op op, const graph_val *in, int32_t n_in,
+                      error *err)
 {
     graph_val out[RECURRENT_IN];
     int32_t n_out = graph_op_of(op)->n_out;
     BUG_ON(n_out > RECURRENT_IN);
-    TRY(graph_add(g, op, NULL, in, n_in, n->attr, out, err));
-    for (int32_t i = 0; i < n_out && i < graph_node_slots(n); i++)
-        if (want_din[i])
-            ret_din[i] = out[i];
+    TRY(graph_add(d->g, op, NULL, in, n_in, d->n.attr, out, err));
+    for (int32_t i = 0; i < n_out && i < graph_node_slots(&d->n); i++)
+        if (d->wants[i])
+            d->dx[i] = out[i];
     return OK;
+}
+
+static graph_val operand(const graph_gradient *d, uint8_t o)
+{
+    int32_t i = o & 0x3f;
+    if ((o & 0xc0) == X(0))
+        return i < graph_node_slots(&d->n) ? d->n.in[i] : GRAPH_NONE;
+    return (o & 0xc0) == Y(0) ? d->n.out[i] : d->dy[i];
+}
+
+status emit_backward(const graph_gradient *d, error *err)
+{
+    const graph_op_info *info = graph_op_of(d->n.op);
+    graph_val in[GRAPH_BWD_READS];
+    uint64_t flows = 0;
+    int32_t n = 0;
+    for (; info->bwd.reads[n]; n++) {
+        in[n] = operand(d, info->bwd.reads[n]);
+        flows |= (info->bwd.reads[n] & 0xc0) == DY(0) ? 1u << (info->bwd.reads[n] & 0x3f) : 0;
+    }
+    for (int32_t i = 0; i < d->n.n_out; i++)
+        if (d->dy[i] != GRAPH_NONE && !(flows >> i & 1))
+            return FAIL(err, E_UNSUPPORTED, "no gradient through its output '%s'",
+                        graph_value_at(d->g, d->n.out[i])->name);
+    return emit_gradients(d, info->bwd.op, in, n, err);
+}
+
+status emit_same(const graph_gradient *d, error *err)
+{
+    (void)err;
+    d->dx[0] = d->dy[0];
+    return OK;
+}
+
+status emit_reshaped(const graph_gradient *d, error *err)
+{
+    graph_shape x = emit_shape_of(d->g, d->n.in[0]);
+    return emit_reshape(d->g, d->dy[0], &x, &d->dx[0], err);
+}
+
+status emit_nothing(const graph_gradient *d, error *err)
+{
+    graph_shape x = emit_shape_of(d->g, d->n.in[0]);
+    return emit_zero(d->g, &x, &d->dx[0], err);
+}
+
+status emit_to_input(const graph_gradient *d, int32_t i, graph_val v, error *err)
+{
+    graph_shape own = emit_shape_of(d->g, d->n.in[i]);
+    return emit_sum_to(d->g, v, &own, &d->dx[i], err);
 }
 
 status emit_number(graph *g, float number, graph_val *ret, error *err)

@@ -14,11 +14,31 @@ MUST_USE status emit_1(graph *g, graph_op op, graph_val a, const void *attr, gra
 MUST_USE status emit_2(graph *g, graph_op op, graph_val a, graph_val b, const void *attr,
                        graph_val *ret, error *err);
 
-/* One node whose output i is the gradient of input i of `n`, with its attributes; those that are
- * wanted go to ret_din. `n` is a copy: adding nodes moves nodes. */
-MUST_USE status emit_gradients(graph *g, graph_op op, const graph_val *in, int32_t n_in,
-                               const graph_node *n, const bool *want_din, graph_val *ret_din,
+MUST_USE status emit_3(graph *g, graph_op op, graph_val a, graph_val b, graph_val c,
+                       const void *attr, graph_val *ret, error *err);
+
+/* One node whose output i is the gradient of input i, with the attributes of d's node. */
+MUST_USE status emit_gradients(const graph_gradient *d, graph_op op, const graph_val *in, int32_t n_in,
                                error *err);
+
+/* What a gradient operator reads of the node it belongs to. */
+#define DY(i)  (0x40 | (i))     /* the gradient of output i */
+#define X(i)   (0x80 | (i))     /* input i */
+#define Y(i)   (0xc0 | (i))     /* output i */
+
+/* A gradient rule: that one node is of the operator's `bwd`. Through an output whose gradient it does
+ * not read none flows (E_UNSUPPORTED). */
+MUST_USE status emit_backward(const graph_gradient *d, error *err);
+#define READS(ID, ...)    .bwd = {OP_##ID, {__VA_ARGS__}}
+#define BACKWARD(ID, ...) .grad = emit_backward, READS(ID, __VA_ARGS__)
+
+/* Gradient rules: dy as it is; in the shape of input 0; and zeros. */
+MUST_USE status emit_same(const graph_gradient *d, error *err);
+MUST_USE status emit_reshaped(const graph_gradient *d, error *err);
+MUST_USE status emit_nothing(const graph_gradient *d, error *err);
+
+/* The gradient of input i, which was broadcast: the sum of v to its shape. */
+MUST_USE status emit_to_input(const graph_gradient *d, int32_t i, graph_val v, error *err);
 
 MUST_USE status emit_number(graph *g, float number, graph_val *ret, error *err); /* a scalar */
 MUST_USE status emit_zero(graph *g, const graph_shape *shape, graph_val *ret, error *err);

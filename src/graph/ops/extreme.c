@@ -5,18 +5,14 @@
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    graph_op bwd = n.op == OP_MAX ? OP_MAX_BWD : OP_MIN_BWD;
+    graph_op bwd = d->n.op == OP_MAX ? OP_MAX_BWD : OP_MIN_BWD;
     for (int32_t i = 0; i < 2; i++) {
-        graph_shape own = emit_shape_of(g, n.in[i]);
-        if (!want_din[i])
+        if (!d->wants[i])
             continue;
-        const graph_val in[] = {dout[0], n.in[i], n.in[1 - i]};
-        TRY(graph_add_1(g, bwd, NULL, in, 3, NULL, &ret_din[i], err));
-        TRY(emit_sum_to(g, ret_din[i], &own, &ret_din[i], err));
+        TRY(emit_3(d->g, bwd, d->dy[0], d->n.in[i], d->n.in[1 - i], NULL, &d->dx[i], err));
+        TRY(emit_to_input(d, i, d->dx[i], err));
     }
     return OK;
 }

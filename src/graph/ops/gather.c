@@ -4,7 +4,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 
@@ -47,15 +46,13 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return picked(n, x, rule_shape(g, n, 1), a->axis, &ret_shape[0], err);
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
-{
-    (void)want_din;
-    graph_node n = *graph_node_at(g, node);
-    return emit_2(g, OP_GATHER_BWD, dout[0], n.in[1], n.attr, &ret_din[0], err);
-}
+GRAPH_OP(GATHER, gather, "Gather", ATTRIBUTES(gather_attr, fields), .infer = infer,
+         BACKWARD(GATHER_BWD, DY(0), X(1)));
 
-GRAPH_OP(GATHER, gather, "Gather", ATTRIBUTES(gather_attr, fields), .infer = infer, .grad = grad);
+static const attr_field bwd_fields[] = {
+    ATTR_OURS(gather_attr, axis, ATTR_INT, 0), /* of x, completed */
+    ATTR_MORE,
+};
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
@@ -73,5 +70,5 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-GRAPH_OP(GATHER_BWD, gather_bwd, "GatherBwd", .attr_bytes = sizeof(gather_attr),
+GRAPH_OP(GATHER_BWD, gather_bwd, "GatherBwd", ATTRIBUTES(gather_attr, bwd_fields),
          .infer = infer_bwd);

@@ -5,7 +5,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 static const attr_field fields[] = {
     ATTR_FIELD(gemm_attr, alpha, "alpha", ATTR_FLOAT, 1),
@@ -43,35 +42,32 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    gemm_attr f = *(const gemm_attr *)n.attr;
+    gemm_attr f = *(const gemm_attr *)d->n.attr;
     graph_val a, b, dy;
-    TRY(emit_factor(g, dout[0], n.in[0], &dy, err));
-    if (want_din[1]) {
-        TRY(emit_factor_again(g, n.in[0], want_din[0], &a, err));
+    TRY(emit_factor(d->g, d->dy[0], d->n.in[0], &dy, err));
+    if (d->wants[1]) {
+        TRY(emit_factor_again(d->g, d->n.in[0], d->wants[0], &a, err));
         gemm_attr t = {.alpha = f.alpha,
                        .beta = 1,
                        .trans_a = f.trans_b || !f.trans_a,
                        .trans_b = f.trans_b && f.trans_a};
-        TRY(f.trans_b ? emit_2(g, OP_GEMM, dy, a, &t, &ret_din[1], err)
-                      : emit_2(g, OP_GEMM, a, dy, &t, &ret_din[1], err));
+        TRY(f.trans_b ? emit_2(d->g, OP_GEMM, dy, a, &t, &d->dx[1], err)
+                      : emit_2(d->g, OP_GEMM, a, dy, &t, &d->dx[1], err));
     }
-    if (want_din[2]) {
-        graph_shape c = emit_shape_of(g, n.in[2]);
-        TRY(emit_sum_to(g, dout[0], &c, &ret_din[2], err));
-        TRY(emit_scale(g, ret_din[2], f.beta, &ret_din[2], err));
+    if (d->wants[2]) {
+        TRY(emit_to_input(d, 2, d->dy[0], err));
+        TRY(emit_scale(d->g, d->dx[2], f.beta, &d->dx[2], err));
     }
-    if (want_din[0]) {
-        TRY(emit_factor_again(g, n.in[1], want_din[1], &b, err));
+    if (d->wants[0]) {
+        TRY(emit_factor_again(d->g, d->n.in[1], d->wants[1], &b, err));
         gemm_attr t = {.alpha = f.alpha,
                        .beta = 1,
                        .trans_a = f.trans_a && f.trans_b,
                        .trans_b = f.trans_a || !f.trans_b};
-        TRY(f.trans_a ? emit_2(g, OP_GEMM, b, dy, &t, &ret_din[0], err)
-                      : emit_2(g, OP_GEMM, dy, b, &t, &ret_din[0], err));
+        TRY(f.trans_a ? emit_2(d->g, OP_GEMM, b, dy, &t, &d->dx[0], err)
+                      : emit_2(d->g, OP_GEMM, dy, b, &t, &d->dx[0], err));
     }
     return OK;
 }

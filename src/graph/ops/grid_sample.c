@@ -4,7 +4,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 
@@ -43,16 +42,8 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return sampled(n, rule_shape(g, n, 0), rule_shape(g, n, 1), &ret_shape[0], err);
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
-{
-    graph_node n = *graph_node_at(g, node);
-    const graph_val in[] = {dout[0], n.in[0], n.in[1]};
-    return emit_gradients(g, OP_GRID_SAMPLE_BWD, in, 3, &n, want_din, ret_din, err);
-}
-
 GRAPH_OP(GRID_SAMPLE, grid_sample, "GridSample", ATTRIBUTES(grid_attr, fields), .infer = infer,
-         .grad = grad);
+         BACKWARD(GRID_SAMPLE_BWD, DY(0), X(0), X(1)));
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)

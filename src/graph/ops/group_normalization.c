@@ -5,7 +5,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 
@@ -52,21 +51,13 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
-{
-    graph_node n = *graph_node_at(g, node);
-    if (dout[1] != GRAPH_NONE || dout[2] != GRAPH_NONE)
-        return FAIL(err, E_UNSUPPORTED, "no gradient through the groups' mean and deviation");
-    const graph_val in[] = {n.in[0], n.in[1], n.out[1], n.out[2], dout[0]};
-    return emit_gradients(g, OP_GROUP_NORMALIZATION_BWD, in, 5, &n, want_din, ret_din, err);
-}
-
 GRAPH_OP(GROUP_NORMALIZATION, group_normalization, "GroupNormalization",
-         ATTRIBUTES(group_norm_attr, fields), .infer = infer, .grad = grad);
+         ATTRIBUTES(group_norm_attr, fields), .infer = infer,
+         BACKWARD(GROUP_NORMALIZATION_BWD, X(0), X(1), Y(1), Y(2), DY(0)));
 
 GRAPH_OP(INSTANCE_NORMALIZATION, instance_normalization, "InstanceNormalization",
-         ATTRIBUTES(group_norm_attr, instance_fields), .infer = infer, .grad = grad);
+         ATTRIBUTES(group_norm_attr, instance_fields), .infer = infer,
+         BACKWARD(GROUP_NORMALIZATION_BWD, X(0), X(1), Y(1), Y(2), DY(0)));
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)

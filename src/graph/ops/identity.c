@@ -1,4 +1,5 @@
 /* Identity: a copy. Its gradient passes through untouched. */
+#include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
@@ -10,4 +11,4 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-GRAPH_OP(IDENTITY, identity, "Identity", .infer = infer, .grad = rule_grad_passes);
+GRAPH_OP(IDENTITY, identity, "Identity", .infer = infer, .grad = emit_same);

@@ -7,7 +7,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 
@@ -119,19 +118,15 @@ static status infer_scatter(const graph *g, const graph_node *n, graph_shape *re
 
 /* --- gradients: of a gather by the scatter that undoes it, and of a scatter by both --- */
 
-static status grad_gather(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                          graph_val *ret_din, error *err)
+static status grad_gather(const graph_gradient *d, error *err)
 {
-    (void)want_din;
-    graph_node n = *graph_node_at(g, node);
-    graph_op scatter = n.op == OP_GATHER_ND ? OP_SCATTER_ND : OP_SCATTER_ELEMENTS;
-    index_attr a = *(const index_attr *)n.attr;
-    graph_shape x = emit_shape_of(g, n.in[0]);
+    graph_op scatter = d->n.op == OP_GATHER_ND ? OP_SCATTER_ND : OP_SCATTER_ELEMENTS;
+    index_attr a = *(const index_attr *)d->n.attr;
+    graph_shape x = emit_shape_of(d->g, d->n.in[0]);
     graph_val zero;
     a.reduction = SCATTER_ADD;
-    TRY(emit_zero(g, &x, &zero, err));
-    return graph_add_1(g, scatter, NULL, (const graph_val[]){zero, n.in[1], dout[0]}, 3, &a,
-                       &ret_din[0], err);
+    TRY(emit_zero(d->g, &x, &zero, err));
+    return emit_3(d->g, scatter, zero, d->n.in[1], d->dy[0], &a, &d->dx[0], err);
 }
 
 /* f32: 1 where a and b are equal, 0 elsewhere. */
@@ -148,8 +143,7 @@ static status emit_put(graph *g, const graph_node *n, scatter_reduction r, graph
 {
     index_attr a = *(const index_attr *)n->attr;
     a.reduction = r;
-    return graph_add_1(g, n->op, NULL, (const graph_val[]){data, n->in[1], updates}, 3, &a, ret,
-                       err);
+    return emit_3(g, n->op, data, n->in[1], updates, &a, ret, err);
 }
 
 static status emit_pick(graph *g, graph_op gather, const graph_node *n, graph_val x, graph_val *ret,
@@ -199,38 +193,37 @@ static status grad_of_factors(graph *g, const graph_node *n, graph_op gather, gr
 }
 
 /* The gradient goes to whoever is the largest or smallest at a position, in equal shares. */
-static status grad_of_extremes(graph *g, const graph_node *n, graph_op gather, graph_val dy,
-                               const bool *want_din, graph_val *ret_din, error *err)
+static status grad_of_extremes(const graph_gradient *d, graph_op gather, error *err)
 {
+    graph *g = d->g;
+    const graph_node *n = &d->n;
     graph_val y, data, updates, winners, share;
     TRY(emit_pick(g, gather, n, n->out[0], &y, err));
     TRY(emit_alike(g, n->in[0], n->out[0], &data, err));
     TRY(emit_alike(g, n->in[2], y, &updates, err));
     TRY(emit_put(g, n, SCATTER_ADD, data, updates, &winners, err));
-    TRY(emit_2(g, OP_DIV, dy, winners, NULL, &share, err));
-    if (want_din[0])
-        TRY(emit_2(g, OP_MUL, share, data, NULL, &ret_din[0], err));
-    if (want_din[2]) {
+    TRY(emit_2(g, OP_DIV, d->dy[0], winners, NULL, &share, err));
+    if (d->wants[0])
+        TRY(emit_2(g, OP_MUL, share, data, NULL, &d->dx[0], err));
+    if (d->wants[2]) {
         TRY(emit_pick(g, gather, n, share, &share, err));
-        TRY(emit_2(g, OP_MUL, share, updates, NULL, &ret_din[2], err));
+        TRY(emit_2(g, OP_MUL, share, updates, NULL, &d->dx[2], err));
     }
     return OK;
 }
 
-static status grad_scatter(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                           graph_val *ret_din, error *err)
+static status grad_scatter(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    graph_op gather = n.op == OP_SCATTER_ND ? OP_GATHER_ND : OP_GATHER_ELEMENTS;
-    scatter_reduction r = ((const index_attr *)n.attr)->reduction;
+    graph_op gather = d->n.op == OP_SCATTER_ND ? OP_GATHER_ND : OP_GATHER_ELEMENTS;
+    scatter_reduction r = ((const index_attr *)d->n.attr)->reduction;
     if (r == SCATTER_MAX || r == SCATTER_MIN)
-        return grad_of_extremes(g, &n, gather, dout[0], want_din, ret_din, err);
-    if (want_din[0])
-        TRY(grad_of_data(g, &n, dout[0], &ret_din[0], err));
-    if (want_din[2] && r == SCATTER_MUL)
-        TRY(grad_of_factors(g, &n, gather, dout[0], &ret_din[2], err));
-    else if (want_din[2])
-        TRY(emit_pick(g, gather, &n, dout[0], &ret_din[2], err));
+        return grad_of_extremes(d, gather, err);
+    if (d->wants[0])
+        TRY(grad_of_data(d->g, &d->n, d->dy[0], &d->dx[0], err));
+    if (d->wants[2] && r == SCATTER_MUL)
+        TRY(grad_of_factors(d->g, &d->n, gather, d->dy[0], &d->dx[2], err));
+    else if (d->wants[2])
+        TRY(emit_pick(d->g, gather, &d->n, d->dy[0], &d->dx[2], err));
     return OK;
 }
 

@@ -4,7 +4,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 static const attr_field fields[] = {
     ATTR_WITHIN(lrn_attr, size, "size", ATTR_INT, 1, 1, (double)INT64_MAX),
@@ -32,18 +31,8 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
-{
-    (void)want_din;
-    graph_node n = *graph_node_at(g, node);
-    if (dout[1] != GRAPH_NONE)
-        return FAIL(err, E_UNSUPPORTED, "no gradient through the sums of squares");
-    const graph_val in[] = {dout[0], n.in[0], n.out[0], n.out[1]};
-    return graph_add_1(g, OP_LRN_BWD, NULL, in, 4, n.attr, &ret_din[0], err);
-}
-
-GRAPH_OP(LRN, lrn, "LRN", ATTRIBUTES(lrn_attr, fields), .infer = infer, .grad = grad);
+GRAPH_OP(LRN, lrn, "LRN", ATTRIBUTES(lrn_attr, fields), .infer = infer,
+         BACKWARD(LRN_BWD, DY(0), X(0), Y(0), Y(1)));
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)

@@ -7,6 +7,14 @@
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
+/* ONNX has none of them. */
+static const attr_field fields[] = {
+    ATTR_OURS(matmul_attr, trans_a, ATTR_BOOL, 0),
+    ATTR_OURS(matmul_attr, trans_b, ATTR_BOOL, 0),
+    ATTR_OURS(matmul_attr, exact, ATTR_BOOL, 0),
+    ATTR_MORE,
+};
+
 static int64_t last_axis(const graph_shape *s, int32_t from_end)
 {
     return s->dim[s->rank - from_end];
@@ -90,36 +98,34 @@ static status batched_grad(graph *g, graph_val left, graph_val right, matmul_att
     return emit_reshape(g, d, shape, ret, err);
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    matmul_attr f = *(const matmul_attr *)n.attr;
-    graph_shape shape_a = emit_shape_of(g, n.in[0]), shape_b = emit_shape_of(g, n.in[1]);
+    matmul_attr f = *(const matmul_attr *)d->n.attr;
+    graph_shape shape_a = emit_shape_of(d->g, d->n.in[0]), shape_b = emit_shape_of(d->g, d->n.in[1]);
     graph_shape matrix_a = matmul_matrix(&shape_a, true), matrix_b = matmul_matrix(&shape_b, false),
                 full;
     graph_val a, b, dy;
     BUG_ON(!matmul(&matrix_a, &matrix_b, &f, &full));
-    TRY(emit_factor(g, dout[0], n.in[0], &dy, err));
-    TRY(emit_reshape(g, dy, &full, &dy, err));
-    if (want_din[1]) {
-        TRY(emit_factor_again(g, n.in[0], want_din[0], &a, err));
-        TRY(emit_reshape(g, a, &matrix_a, &a, err));
+    TRY(emit_factor(d->g, d->dy[0], d->n.in[0], &dy, err));
+    TRY(emit_reshape(d->g, dy, &full, &dy, err));
+    if (d->wants[1]) {
+        TRY(emit_factor_again(d->g, d->n.in[0], d->wants[0], &a, err));
+        TRY(emit_reshape(d->g, a, &matrix_a, &a, err));
         matmul_attr t = {.trans_a = f.trans_b || !f.trans_a, .trans_b = f.trans_b && f.trans_a,
                          .exact = f.exact};
         if (shape_b.rank == 2 && matrix_a.rank > 2 && !f.trans_a && !f.exact)
-            TRY(weight_grad(g, a, dy, f.trans_b, &ret_din[1], err));
+            TRY(weight_grad(d->g, a, dy, f.trans_b, &d->dx[1], err));
         else
-            TRY(batched_grad(g, f.trans_b ? dy : a, f.trans_b ? a : dy, t, &matrix_b, &shape_b,
-                             &ret_din[1], err));
+            TRY(batched_grad(d->g, f.trans_b ? dy : a, f.trans_b ? a : dy, t, &matrix_b, &shape_b,
+                             &d->dx[1], err));
     }
-    if (want_din[0]) {
+    if (d->wants[0]) {
         matmul_attr t = {.trans_a = f.trans_a && f.trans_b, .trans_b = f.trans_a || !f.trans_b,
                          .exact = f.exact};
-        TRY(emit_factor_again(g, n.in[1], want_din[1], &b, err));
-        TRY(emit_reshape(g, b, &matrix_b, &b, err));
-        TRY(batched_grad(g, f.trans_a ? b : dy, f.trans_a ? dy : b, t, &matrix_a, &shape_a,
-                         &ret_din[0], err));
+        TRY(emit_factor_again(d->g, d->n.in[1], d->wants[1], &b, err));
+        TRY(emit_reshape(d->g, b, &matrix_b, &b, err));
+        TRY(batched_grad(d->g, f.trans_a ? b : dy, f.trans_a ? dy : b, t, &matrix_a, &shape_a,
+                         &d->dx[0], err));
     }
     return OK;
 }
@@ -132,5 +138,5 @@ static double flops(const graph *g, const graph_node *n)
            (double)last_axis(a, attr->trans_a ? 2 : 1);
 }
 
-GRAPH_OP(MATMUL, matmul, "MatMul", .attr_bytes = sizeof(matmul_attr), .infer = infer, .grad = grad,
+GRAPH_OP(MATMUL, matmul, "MatMul", ATTRIBUTES(matmul_attr, fields), .infer = infer, .grad = grad,
          .flops = flops);

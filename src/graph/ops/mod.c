@@ -4,7 +4,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 static const attr_field fields[] = {
     ATTR_FIELD(mod_attr, fmod, "fmod", ATTR_BOOL, 0),
@@ -22,19 +21,16 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    graph_shape a = emit_shape_of(g, n.in[0]), b = emit_shape_of(g, n.in[1]);
-    if (want_din[0])
-        TRY(emit_sum_to(g, dout[0], &a, &ret_din[0], err));
-    if (want_din[1]) {
+    if (d->wants[0])
+        TRY(emit_to_input(d, 0, d->dy[0], err));
+    if (d->wants[1]) {
         graph_val times;
-        TRY(emit_2(g, OP_SUB, n.out[0], n.in[0], NULL, &times, err));
-        TRY(emit_2(g, OP_DIV, times, n.in[1], NULL, &times, err));
-        TRY(emit_2(g, OP_MUL, times, dout[0], NULL, &times, err));
-        TRY(emit_sum_to(g, times, &b, &ret_din[1], err));
+        TRY(emit_2(d->g, OP_SUB, d->n.out[0], d->n.in[0], NULL, &times, err));
+        TRY(emit_2(d->g, OP_DIV, times, d->n.in[1], NULL, &times, err));
+        TRY(emit_2(d->g, OP_MUL, times, d->dy[0], NULL, &times, err));
+        TRY(emit_to_input(d, 1, times, err));
     }
     return OK;
 }

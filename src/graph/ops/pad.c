@@ -4,12 +4,13 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 
 static const attr_field fields[] = {
     ATTR_CHOICE(pad_attr, mode, "mode", "constant reflect edge wrap", PAD_CONSTANT),
+    ATTR_FIELD(pad_attr, pads, "pads", ATTR_NUMBERS, 0),
+    ATTR_FIELD(pad_attr, value, "value", ATTR_FLOAT, 0),
     ATTR_MORE,
 };
 
@@ -52,17 +53,15 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return pad_shape(n, &a->x, &ret_shape[0], err);
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    (void)want_din;
-    pad_attr a = *(const pad_attr *)graph_node_at(g, node)->attr;
+    pad_attr a = *(const pad_attr *)d->n.attr;
     if (a.mode != PAD_CONSTANT)
-        return emit_1(g, OP_PAD_BWD, dout[0], &a, &ret_din[0], err);
+        return emit_1(d->g, OP_PAD_BWD, d->dy[0], &a, &d->dx[0], err);
     for (int32_t i = 0; i < 2 * a.x.rank; i++)
         a.pads[i] = -a.pads[i];
     a.value = 0;
-    return emit_1(g, OP_PAD, dout[0], &a, &ret_din[0], err);
+    return emit_1(d->g, OP_PAD, d->dy[0], &a, &d->dx[0], err);
 }
 
 GRAPH_OP(PAD, pad, "Pad", ATTRIBUTES(pad_attr, fields), .infer = infer, .grad = grad);

@@ -7,7 +7,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -139,30 +138,24 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
 
 /* --- gradients --- */
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    (void)want_din;
-    graph_node n = *graph_node_at(g, node);
-    pool_attr a = *(const pool_attr *)n.attr;
-    a.x = emit_shape_of(g, n.in[0]);
-    if (n.op == OP_MAX_POOL)
-        return emit_2(g, OP_MAX_POOL_BWD, dout[0], n.out[1], &a, &ret_din[0], err);
-    if (n.op == OP_AVERAGE_POOL)
-        return emit_1(g, OP_AVERAGE_POOL_BWD, dout[0], &a, &ret_din[0], err);
-    return graph_add_1(g, OP_LP_POOL_BWD, NULL, (const graph_val[]){dout[0], n.in[0], n.out[0]}, 3,
-                       &a, &ret_din[0], err);
+    pool_attr a = *(const pool_attr *)d->n.attr;
+    a.x = emit_shape_of(d->g, d->n.in[0]);
+    if (d->n.op == OP_MAX_POOL)
+        return emit_2(d->g, OP_MAX_POOL_BWD, d->dy[0], d->n.out[1], &a, &d->dx[0], err);
+    if (d->n.op == OP_AVERAGE_POOL)
+        return emit_1(d->g, OP_AVERAGE_POOL_BWD, d->dy[0], &a, &d->dx[0], err);
+    return emit_3(d->g, OP_LP_POOL_BWD, d->dy[0], d->n.in[0], d->n.out[0], &a, &d->dx[0], err);
 }
 
-static status grad_global(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                          graph_val *ret_din, error *err)
+static status grad_global(const graph_gradient *d, error *err)
 {
-    (void)want_din;
     pool_attr a;
     schema_set_defaults(average_fields, memset(&a, 0, sizeof a));
     a.whole_plane = true;
-    a.x = emit_shape_of(g, graph_node_at(g, node)->in[0]);
-    return emit_1(g, OP_AVERAGE_POOL_BWD, dout[0], &a, &ret_din[0], err);
+    a.x = emit_shape_of(d->g, d->n.in[0]);
+    return emit_1(d->g, OP_AVERAGE_POOL_BWD, d->dy[0], &a, &d->dx[0], err);
 }
 
 GRAPH_OP(MAX_POOL, max_pool, "MaxPool", ATTRIBUTES(pool_attr, max_fields), .infer = infer,

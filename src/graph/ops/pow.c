@@ -37,8 +37,7 @@ static status grad_base(graph *g, const graph_node *n, graph_val dy, graph_val *
     graph_val nothing, is_flat;
     TRY(emit_number(g, 0.0f, &nothing, err));
     TRY(emit_2(g, OP_EQUAL, n->in[1], nothing, NULL, &is_flat, err));
-    const graph_val in[] = {is_flat, nothing, derivative};
-    TRY(graph_add_1(g, OP_WHERE, NULL, in, 3, NULL, &derivative, err));
+    TRY(emit_3(g, OP_WHERE, is_flat, nothing, derivative, NULL, &derivative, err));
     return emit_2(g, OP_MUL, dy, derivative, NULL, ret, err);
 }
 
@@ -51,29 +50,25 @@ static status grad_exponent(graph *g, const graph_node *n, graph_val dy, graph_v
     TRY(emit_2(g, OP_EQUAL, n->in[0], nothing, NULL, &zero, err));
     TRY(emit_2(g, OP_GREATER_OR_EQUAL, n->in[1], nothing, NULL, &counts, err));
     TRY(emit_2(g, OP_AND, zero, counts, NULL, &is_flat, err));
-    const graph_val in[] = {is_flat, nothing, derivative};
-    TRY(graph_add_1(g, OP_WHERE, NULL, in, 3, NULL, &derivative, err));
+    TRY(emit_3(g, OP_WHERE, is_flat, nothing, derivative, NULL, &derivative, err));
     return emit_2(g, OP_MUL, dy, derivative, NULL, ret, err);
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    graph_shape a = emit_shape_of(g, n.in[0]), b = emit_shape_of(g, n.in[1]);
-    const graph_value *power = graph_value_at(g, n.in[1]);
-    bool known = power->kind == VAL_CONST && graph_shape_elements(&b) == 1 &&
+    const graph_value *power = graph_value_at(d->g, d->n.in[1]);
+    bool known = power->kind == VAL_CONST && graph_shape_elements(&power->shape) == 1 &&
                  *(const float *)power->data != 0.0f;
-    if (want_din[0]) {
+    if (d->wants[0]) {
         if (known)
-            TRY(grad_known(g, &n, *(const float *)power->data, dout[0], &ret_din[0], err));
+            TRY(grad_known(d->g, &d->n, *(const float *)power->data, d->dy[0], &d->dx[0], err));
         else
-            TRY(grad_base(g, &n, dout[0], &ret_din[0], err));
-        TRY(emit_sum_to(g, ret_din[0], &a, &ret_din[0], err));
+            TRY(grad_base(d->g, &d->n, d->dy[0], &d->dx[0], err));
+        TRY(emit_to_input(d, 0, d->dx[0], err));
     }
-    if (want_din[1]) {
-        TRY(grad_exponent(g, &n, dout[0], &ret_din[1], err));
-        TRY(emit_sum_to(g, ret_din[1], &b, &ret_din[1], err));
+    if (d->wants[1]) {
+        TRY(grad_exponent(d->g, &d->n, d->dy[0], &d->dx[1], err));
+        TRY(emit_to_input(d, 1, d->dx[1], err));
     }
     return OK;
 }

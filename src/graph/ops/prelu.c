@@ -16,23 +16,18 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    if (want_din[1]) {
-        graph_shape slope = emit_shape_of(g, n.in[1]);
+    if (d->wants[1]) {
         graph_val nothing, below;
-        TRY(emit_number(g, 0.0f, &nothing, err));
-        TRY(emit_2(g, OP_MIN, n.in[0], nothing, NULL, &below, err));
-        TRY(emit_2(g, OP_MUL, below, dout[0], NULL, &below, err));
-        TRY(emit_sum_to(g, below, &slope, &ret_din[1], err));
+        TRY(emit_number(d->g, 0.0f, &nothing, err));
+        TRY(emit_2(d->g, OP_MIN, d->n.in[0], nothing, NULL, &below, err));
+        TRY(emit_2(d->g, OP_MUL, below, d->dy[0], NULL, &below, err));
+        TRY(emit_to_input(d, 1, below, err));
     }
-    if (want_din[0]) {
-        const graph_val in[] = {dout[0], n.in[0], n.in[1]};
-        TRY(graph_add_1(g, OP_PRELU_BWD, NULL, in, 3, NULL, &ret_din[0], err));
-    }
-    return OK;
+    if (!d->wants[0])
+        return OK;
+    return emit_3(d->g, OP_PRELU_BWD, d->dy[0], d->n.in[0], d->n.in[1], NULL, &d->dx[0], err);
 }
 
 GRAPH_OP(PRELU, prelu, "PRelu", .infer = infer, .grad = grad);

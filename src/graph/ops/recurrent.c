@@ -9,16 +9,16 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 
 /* Layout and activations are ONNX's other attributes. */
 static const attr_field fields[] = {
-    ATTR_FIELD(recurrent_attr, hidden, "hidden_size", ATTR_INT, 0),
+    ATTR_FIELD(recurrent_attr, hidden, "hidden_size", ATTR_INT, ATTR_OPEN),
     ATTR_CHOICE(recurrent_attr, direction, "direction", "forward reverse bidirectional",
                 RECURRENT_FORWARD),
     ATTR_FIELD(recurrent_attr, linear_before_reset, "linear_before_reset", ATTR_BOOL, 0),
+    ATTR_OURS(recurrent_attr, relu, ATTR_BOOL, 0),
     ATTR_MORE,
 };
 
@@ -68,7 +68,7 @@ static status check(const graph *g, const graph_node *n, error *err)
                          "the weights %s must be [%" PRId64 ",%" PRId64 " * hidden,%" PRId64 "]",
                          SHAPE(w), directions, gates, x->dim[2]);
     int64_t hidden = w->dim[1] / gates, batch = x->dim[1];
-    if (a->hidden && a->hidden != hidden)
+    if (a->hidden != ATTR_OPEN && a->hidden != hidden)
         return rule_fail(n, err, "hidden_size is %" PRId64 " but the weights %s make it %" PRId64,
                          a->hidden, SHAPE(w), hidden);
     a->hidden = hidden;
@@ -114,24 +114,6 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
-{
-    graph_node n = *graph_node_at(g, node);
-    if (dout[3] != GRAPH_NONE || dout[4] != GRAPH_NONE)
-        return FAIL(err, E_UNSUPPORTED, "no gradient through the gates");
-    graph_op op = n.op == OP_LSTM ? OP_LSTM_BWD : n.op == OP_GRU ? OP_GRU_BWD : OP_RNN_BWD;
-    graph_val in[RECURRENT_BWD_IN];
-    for (int32_t i = 0; i < RECURRENT_IN; i++)
-        in[i] = i < n.n_in ? n.in[i] : GRAPH_NONE;
-    in[RECURRENT_Y] = n.out[0];
-    in[RECURRENT_GATES] = n.out[3];
-    in[RECURRENT_INNER] = n.out[4];
-    for (int32_t i = 0; i < 3; i++)
-        in[RECURRENT_DY + i] = dout[i];
-    return emit_gradients(g, op, in, RECURRENT_BWD_IN, &n, want_din, ret_din, err);
-}
-
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
 {
@@ -167,7 +149,9 @@ static double flops_bwd(const graph *g, const graph_node *n)
 }
 
 #define CELL(ID, name_, onnx)                                                                      \
-    GRAPH_OP(ID, name_, onnx, ATTRIBUTES(recurrent_attr, fields), .infer = infer, .grad = grad,    \
+    GRAPH_OP(ID, name_, onnx, ATTRIBUTES(recurrent_attr, fields), .infer = infer,                  \
+             BACKWARD(ID##_BWD, X(0), X(1), X(2), X(3), X(4), X(5), X(6), X(7), Y(0), Y(3), Y(4),  \
+                      DY(0), DY(1), DY(2)),                                                         \
              .flops = flops);                                                                      \
     GRAPH_OP(ID##_BWD, name_##_bwd, onnx "Bwd", ATTRIBUTES(recurrent_attr, fields),                \
              .infer = infer_bwd, .flops = flops_bwd)

@@ -4,12 +4,13 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 
 /* Axes are an attribute or an input in ONNX. */
 static const attr_field fields[] = {
+    ATTR_FIELD(reduce_attr, axes, "axes", ATTR_AXES, 0),
+    ATTR_OURS(reduce_attr, n_axes, ATTR_INT, 0), /* 0: all of them */
     ATTR_FIELD(reduce_attr, drop_dims, "keepdims", ATTR_NOT, 1),
     ATTR_FIELD(reduce_attr, none, "noop_with_empty_axes", ATTR_BOOL, 0),
     ATTR_MORE,
@@ -85,97 +86,80 @@ static double depth(const graph *g, const graph_node *n)
     return elements;
 }
 
-static status grad_sum(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                       graph_val *ret_din, error *err)
+/* dy for every element of the input, or its share of a mean. */
+static status spread(const graph_gradient *d, graph_val dy, graph_val *ret, error *err)
 {
-    (void)want_din;
-    graph_node n = *graph_node_at(g, node);
-    graph_shape x = emit_shape_of(g, n.in[0]);
-    graph_val dy;
-    TRY(keep_axes(g, &n, dout[0], &dy, err));
-    if (n.op == OP_REDUCE_MEAN)
-        TRY(emit_scale(g, dy, (float)(1.0 / depth(g, &n)), &dy, err));
-    ret_din[0] = dy;
-    graph_shape kept = emit_shape_of(g, dy);
+    graph_shape x = emit_shape_of(d->g, d->n.in[0]);
+    TRY(keep_axes(d->g, &d->n, dy, &dy, err));
+    if (d->n.op == OP_REDUCE_MEAN)
+        TRY(emit_scale(d->g, dy, (float)(1.0 / depth(d->g, &d->n)), &dy, err));
+    *ret = dy;
+    graph_shape kept = emit_shape_of(d->g, dy);
     if (graph_shape_equal(&kept, &x))
         return OK;
-    return emit_1(g, OP_EXPAND, dy, &(shape_attr){.shape = x}, &ret_din[0], err);
+    return emit_1(d->g, OP_EXPAND, dy, &(shape_attr){.shape = x}, ret, err);
+}
+
+static status grad_sum(const graph_gradient *d, error *err)
+{
+    return spread(d, d->dy[0], &d->dx[0], err);
 }
 
 /* dy sign(x), which is 0 where x is no number */
-static status grad_absolute(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                            graph_val *ret_din, error *err)
+static status grad_absolute(const graph_gradient *d, error *err)
 {
     graph_val dy;
-    TRY(grad_sum(g, node, dout, want_din, &dy, err));
-    return emit_2(g, OP_ABS_BWD, dy, graph_node_at(g, node)->in[0], NULL, ret_din, err);
+    TRY(spread(d, d->dy[0], &dy, err));
+    return emit_2(d->g, OP_ABS_BWD, dy, d->n.in[0], NULL, d->dx, err);
 }
 
 /* 2 dy x; dy x / y, which is 0 where y is */
-static status grad_norm(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                        graph_val *ret_din, error *err)
+static status grad_norm(const graph_gradient *d, error *err)
 {
-    (void)want_din;
-    graph_node n = *graph_node_at(g, node);
-    graph_val dy = dout[0], x = n.in[0];
-    if (n.op == OP_REDUCE_SUM_SQUARE)
-        TRY(emit_scale(g, dy, 2.0f, &dy, err));
-    if (n.op == OP_REDUCE_L2) {
+    graph_val dy = d->dy[0], x = d->n.in[0];
+    if (d->n.op == OP_REDUCE_SUM_SQUARE)
+        TRY(emit_scale(d->g, dy, 2.0f, &dy, err));
+    if (d->n.op == OP_REDUCE_L2) {
         graph_val nothing, is_zero;
-        TRY(emit_number(g, 0.0f, &nothing, err));
-        TRY(emit_2(g, OP_EQUAL, n.out[0], nothing, NULL, &is_zero, err));
-        TRY(emit_2(g, OP_DIV, dy, n.out[0], NULL, &dy, err));
-        const graph_val in[] = {is_zero, nothing, dy};
-        TRY(graph_add_1(g, OP_WHERE, NULL, in, 3, NULL, &dy, err));
+        TRY(emit_number(d->g, 0.0f, &nothing, err));
+        TRY(emit_2(d->g, OP_EQUAL, d->n.out[0], nothing, NULL, &is_zero, err));
+        TRY(emit_2(d->g, OP_DIV, dy, d->n.out[0], NULL, &dy, err));
+        TRY(emit_3(d->g, OP_WHERE, is_zero, nothing, dy, NULL, &dy, err));
     }
-    TRY(keep_axes(g, &n, dy, &dy, err));
-    return emit_2(g, OP_MUL, x, dy, NULL, &ret_din[0], err);
+    TRY(keep_axes(d->g, &d->n, dy, &dy, err));
+    return emit_2(d->g, OP_MUL, x, dy, NULL, &d->dx[0], err);
 }
 
 /* dy / sum for every element, or dy e^(x-y) */
-static status grad_log(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                       graph_val *ret_din, error *err)
+static status grad_log(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
     graph_val y, share, dy;
-    if (n.op == OP_REDUCE_LOG_SUM) {
-        TRY(emit_1(g, OP_REDUCE_SUM, n.in[0], n.attr, &share, err));
-        TRY(emit_2(g, OP_DIV, dout[0], share, NULL, &dy, err));
-        return grad_sum(g, node, &dy, want_din, ret_din, err);
+    if (d->n.op == OP_REDUCE_LOG_SUM) {
+        TRY(emit_1(d->g, OP_REDUCE_SUM, d->n.in[0], d->n.attr, &share, err));
+        TRY(emit_2(d->g, OP_DIV, d->dy[0], share, NULL, &dy, err));
+        return spread(d, dy, &d->dx[0], err);
     }
-    TRY(keep_axes(g, &n, n.out[0], &y, err));
-    TRY(keep_axes(g, &n, dout[0], &dy, err));
-    TRY(emit_2(g, OP_SUB, n.in[0], y, NULL, &share, err));
-    TRY(emit_1(g, OP_EXP, share, NULL, &share, err));
-    return emit_2(g, OP_MUL, share, dy, NULL, &ret_din[0], err);
+    TRY(keep_axes(d->g, &d->n, d->n.out[0], &y, err));
+    TRY(keep_axes(d->g, &d->n, d->dy[0], &dy, err));
+    TRY(emit_2(d->g, OP_SUB, d->n.in[0], y, NULL, &share, err));
+    TRY(emit_1(d->g, OP_EXP, share, NULL, &share, err));
+    return emit_2(d->g, OP_MUL, share, dy, NULL, &d->dx[0], err);
 }
 
 /* To the elements that are the extreme, in equal shares. */
-static status grad_extreme(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                           graph_val *ret_din, error *err)
+static status grad_extreme(const graph_gradient *d, error *err)
 {
-    (void)want_din;
-    graph_node n = *graph_node_at(g, node);
-    reduce_attr kept = *(const reduce_attr *)n.attr;
+    reduce_attr kept = *(const reduce_attr *)d->n.attr;
     kept.drop_dims = false;
     graph_val y, dy, is_it, count, nothing;
-    TRY(keep_axes(g, &n, n.out[0], &y, err));
-    TRY(keep_axes(g, &n, dout[0], &dy, err));
-    TRY(emit_2(g, OP_EQUAL, n.in[0], y, NULL, &is_it, err));
-    TRY(emit_1(g, OP_CAST, is_it, &(cast_attr){.to = DT_F32}, &count, err));
-    TRY(emit_1(g, OP_REDUCE_SUM, count, &kept, &count, err));
-    TRY(emit_2(g, OP_DIV, dy, count, NULL, &dy, err));
-    TRY(emit_number(g, 0.0f, &nothing, err));
-    const graph_val in[] = {is_it, dy, nothing};
-    return graph_add_1(g, OP_WHERE, NULL, in, 3, NULL, &ret_din[0], err);
-}
-
-static status grad_prod(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                        graph_val *ret_din, error *err)
-{
-    (void)want_din;
-    const graph_node *n = graph_node_at(g, node);
-    return emit_2(g, OP_REDUCE_PROD_BWD, dout[0], n->in[0], n->attr, &ret_din[0], err);
+    TRY(keep_axes(d->g, &d->n, d->n.out[0], &y, err));
+    TRY(keep_axes(d->g, &d->n, d->dy[0], &dy, err));
+    TRY(emit_2(d->g, OP_EQUAL, d->n.in[0], y, NULL, &is_it, err));
+    TRY(emit_1(d->g, OP_CAST, is_it, &(cast_attr){.to = DT_F32}, &count, err));
+    TRY(emit_1(d->g, OP_REDUCE_SUM, count, &kept, &count, err));
+    TRY(emit_2(d->g, OP_DIV, dy, count, NULL, &dy, err));
+    TRY(emit_number(d->g, 0.0f, &nothing, err));
+    return emit_3(d->g, OP_WHERE, is_it, dy, nothing, NULL, &d->dx[0], err);
 }
 
 static status infer_prod_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
@@ -198,7 +182,7 @@ GRAPH_OP(REDUCE_MAX, reduce_max, "ReduceMax", ATTRIBUTES(reduce_attr, fields), .
 GRAPH_OP(REDUCE_MIN, reduce_min, "ReduceMin", ATTRIBUTES(reduce_attr, fields), .infer = infer,
          .grad = grad_extreme);
 GRAPH_OP(REDUCE_PROD, reduce_prod, "ReduceProd", ATTRIBUTES(reduce_attr, fields), .infer = infer,
-         .grad = grad_prod);
+         BACKWARD(REDUCE_PROD_BWD, DY(0), X(0)));
 GRAPH_OP(REDUCE_L1, reduce_l1, "ReduceL1", ATTRIBUTES(reduce_attr, fields), .infer = infer_float,
          .grad = grad_absolute);
 GRAPH_OP(REDUCE_L2, reduce_l2, "ReduceL2", ATTRIBUTES(reduce_attr, fields), .infer = infer_float,

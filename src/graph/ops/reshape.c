@@ -6,6 +6,17 @@
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
+static const attr_field reshape_fields[] = {
+    ATTR_FIELD(shape_attr, shape, "shape", ATTR_SHAPE, 0),
+    ATTR_FIELD(shape_attr, zero_copies, "allowzero", ATTR_NOT, 0),
+    ATTR_MORE,
+};
+
+static const attr_field flatten_fields[] = {
+    ATTR_FIELD(axis_attr, axis, "axis", ATTR_SPLIT, 1),
+    {0},
+};
+
 static status misfit(const graph_node *n, const graph_shape *x, const graph_shape *asked,
                      error *err)
 {
@@ -20,8 +31,6 @@ static status infer_reshape(const graph *g, const graph_node *n, graph_shape *re
     graph_shape asked = a->shape, y = asked;
     int64_t known = 1, total = graph_shape_elements(x);
     int32_t open = GRAPH_NONE;
-    if (asked.rank < 0 || asked.rank > GRAPH_RANK)
-        return rule_fail(n, err, "a shape has 0 to 8 axes, not %d", (int)asked.rank);
     for (int32_t i = 0; i < y.rank; i++) {
         if (y.dim[i] == 0 && a->zero_copies && i < x->rank)
             y.dim[i] = x->dim[i];
@@ -47,10 +56,9 @@ static status infer_reshape(const graph *g, const graph_node *n, graph_shape *re
 static status infer_flatten(const graph *g, const graph_node *n, graph_shape *ret_shape,
                             dtype *ret_dtype, error *err)
 {
+    (void)err;
     const graph_shape *x = rule_shape(g, n, 0);
-    axis_attr *a = (axis_attr *)n->attr;
-    if (a->axis != x->rank) /* all rows, no columns: ONNX allows it */
-        TRY(rule_axis(n, x->rank, &a->axis, err));
+    const axis_attr *a = n->attr;
     graph_shape y = {.rank = 2, .dim = {1, 1}};
     for (int32_t i = 0; i < x->rank; i++)
         y.dim[i < a->axis ? 0 : 1] *= x->dim[i];
@@ -59,16 +67,8 @@ static status infer_flatten(const graph *g, const graph_node *n, graph_shape *re
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
-{
-    (void)want_din;
-    graph_shape x = emit_shape_of(g, graph_node_at(g, node)->in[0]);
-    return emit_reshape(g, dout[0], &x, &ret_din[0], err);
-}
+GRAPH_OP(RESHAPE, reshape, "Reshape", ATTRIBUTES(shape_attr, reshape_fields), .infer = infer_reshape,
+         .grad = emit_reshaped);
 
-GRAPH_OP(RESHAPE, reshape, "Reshape", .attr_bytes = sizeof(shape_attr), .infer = infer_reshape,
-         .grad = grad);
-
-GRAPH_OP(FLATTEN, flatten, "Flatten", .attr_bytes = sizeof(axis_attr), .infer = infer_flatten,
-         .grad = grad);
+GRAPH_OP(FLATTEN, flatten, "Flatten", ATTRIBUTES(axis_attr, flatten_fields), .infer = infer_flatten,
+         .grad = emit_reshaped);

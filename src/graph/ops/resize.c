@@ -4,7 +4,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 
@@ -18,6 +17,9 @@ static const attr_field fields[] = {
                 RESIZE_PREFER_FLOOR),
     ATTR_CHOICE(resize_attr, policy, "keep_aspect_ratio_policy", "stretch not_larger not_smaller",
                 RESIZE_STRETCH),
+    ATTR_FIELD(resize_attr, sizes, "sizes", ATTR_NUMBERS, 0), /* an axis without either stays */
+    ATTR_FIELD(resize_attr, scales, "scales", ATTR_REALS, 0),
+    ATTR_FIELD(resize_attr, roi, "roi", ATTR_REALS, 0),
     ATTR_FIELD(resize_attr, cubic_a, "cubic_coeff_a", ATTR_FLOAT, -0.75),
     ATTR_FIELD(resize_attr, outside, "extrapolation_value", ATTR_FLOAT, 0),
     ATTR_FIELD(resize_attr, exclude_outside, "exclude_outside", ATTR_BOOL, 0),
@@ -88,14 +90,8 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
-{
-    (void)want_din;
-    return emit_1(g, OP_RESIZE_BWD, dout[0], graph_node_at(g, node)->attr, &ret_din[0], err);
-}
-
-GRAPH_OP(RESIZE, resize, "Resize", ATTRIBUTES(resize_attr, fields), .infer = infer, .grad = grad);
+GRAPH_OP(RESIZE, resize, "Resize", ATTRIBUTES(resize_attr, fields), .infer = infer,
+         BACKWARD(RESIZE_BWD, DY(0)));
 
 /* The attributes are those a Resize has completed. */
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,

@@ -5,6 +5,12 @@
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
+/* As axes in ONNX. */
+static const attr_field fields[] = {
+    ATTR_OURS(sequence_attr, batch_first, ATTR_BOOL, 0),
+    ATTR_MORE,
+};
+
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
 {
@@ -21,13 +27,5 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
-{
-    (void)want_din;
-    graph_node n = *graph_node_at(g, node);
-    return emit_2(g, OP_REVERSE_SEQUENCE, dout[0], n.in[1], n.attr, &ret_din[0], err);
-}
-
-GRAPH_OP(REVERSE_SEQUENCE, reverse_sequence, "ReverseSequence", .attr_bytes = sizeof(sequence_attr),
-         .infer = infer, .grad = grad);
+GRAPH_OP(REVERSE_SEQUENCE, reverse_sequence, "ReverseSequence", ATTRIBUTES(sequence_attr, fields),
+         .infer = infer, BACKWARD(REVERSE_SEQUENCE, DY(0), X(1)));

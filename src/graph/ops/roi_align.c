@@ -4,7 +4,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 
@@ -50,17 +49,15 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    graph_shape rois = emit_shape_of(g, n.in[1]);
-    if (want_din[1])
-        TRY(emit_zero(g, &rois, &ret_din[1], err));
-    if (!want_din[0])
+    graph_shape rois = emit_shape_of(d->g, d->n.in[1]);
+    if (d->wants[1])
+        TRY(emit_zero(d->g, &rois, &d->dx[1], err));
+    if (!d->wants[0])
         return OK;
-    const graph_val in[] = {dout[0], n.in[0], n.in[1], n.in[2]};
-    return graph_add_1(g, OP_ROI_ALIGN_BWD, NULL, in, 4, n.attr, &ret_din[0], err);
+    const graph_val in[] = {d->dy[0], d->n.in[0], d->n.in[1], d->n.in[2]};
+    return graph_add_1(d->g, OP_ROI_ALIGN_BWD, NULL, in, 4, d->n.attr, &d->dx[0], err);
 }
 
 GRAPH_OP(ROI_ALIGN, roi_align, "RoiAlign", ATTRIBUTES(roi_attr, fields), .infer = infer,

@@ -3,8 +3,8 @@
  * angles whose cosines and sines come in. Backward turns the other way.
  */
 #include "graph/attention.h"
+#include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 
@@ -52,16 +52,14 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return rule_unary(g, n, ret_shape, ret_dtype, err);
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    if (want_din[1] || want_din[2])
+    if (d->wants[1] || d->wants[2])
         return FAIL(err, E_UNSUPPORTED, "no gradient for cosine and sine");
-    rotary_attr back = *(const rotary_attr *)n.attr;
+    rotary_attr back = *(const rotary_attr *)d->n.attr;
     back.inverse = !back.inverse;
-    const graph_val in[] = {dout[0], n.in[1], n.in[2]};
-    return graph_add_1(g, OP_ROTARY_EMBEDDING, NULL, in, 3, &back, &ret_din[0], err);
+    return emit_3(d->g, OP_ROTARY_EMBEDDING, d->dy[0], d->n.in[1], d->n.in[2], &back, &d->dx[0],
+                  err);
 }
 
 GRAPH_OP(ROTARY_EMBEDDING, rotary_embedding, "RotaryEmbedding", ATTRIBUTES(rotary_attr, fields),

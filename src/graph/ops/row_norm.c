@@ -5,7 +5,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 static const attr_field fields[] = {
     ATTR_FIELD(row_norm_attr, axis, "axis", ATTR_AXIS, -1),
@@ -55,22 +54,6 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
-{
-    graph_node n = *graph_node_at(g, node);
-    bool is_layer = n.op == OP_LAYER_NORMALIZATION;
-    graph_val in[5] = {n.in[0], n.in[1], n.out[1], n.out[2], dout[0]};
-    if (is_layer && (dout[1] != GRAPH_NONE || dout[2] != GRAPH_NONE))
-        return FAIL(err, E_UNSUPPORTED, "no gradient through the rows' mean and deviation");
-    if (!is_layer && dout[1] != GRAPH_NONE)
-        return FAIL(err, E_UNSUPPORTED, "no gradient through the rows' root mean square");
-    if (!is_layer)
-        in[3] = dout[0];
-    return emit_gradients(g, is_layer ? OP_LAYER_NORMALIZATION_BWD : OP_RMS_NORMALIZATION_BWD, in,
-                          is_layer ? 5 : 4, &n, want_din, ret_din, err);
-}
-
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
 {
@@ -85,10 +68,11 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-#define NORM(ID, name_, onnx)                                                                      \
-    GRAPH_OP(ID, name_, onnx, ATTRIBUTES(row_norm_attr, fields), .infer = infer, .grad = grad);    \
+#define NORM(ID, name_, onnx, ...)                                                                 \
+    GRAPH_OP(ID, name_, onnx, ATTRIBUTES(row_norm_attr, fields), .infer = infer,                   \
+             BACKWARD(ID##_BWD, __VA_ARGS__));                                                     \
     GRAPH_OP(ID##_BWD, name_##_bwd, onnx "Bwd", ATTRIBUTES(row_norm_attr, fields),                 \
              .infer = infer_bwd)
 
-NORM(LAYER_NORMALIZATION, layer_normalization, "LayerNormalization");
-NORM(RMS_NORMALIZATION, rms_normalization, "RMSNormalization");
+NORM(LAYER_NORMALIZATION, layer_normalization, "LayerNormalization", X(0), X(1), Y(1), Y(2), DY(0));
+NORM(RMS_NORMALIZATION, rms_normalization, "RMSNormalization", X(0), X(1), Y(1), DY(0));

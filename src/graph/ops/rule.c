@@ -3,6 +3,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+const attr_field rule_shape_fields[] = {
+    ATTR_FIELD(shape_attr, shape, "shape", ATTR_SHAPE, 0),
+    ATTR_MORE,
+};
+
 const graph_shape *rule_shape(const graph *g, const graph_node *n, int32_t i)
 {
     return &graph_value_at(g, n->in[i])->shape;
@@ -139,14 +144,6 @@ status rule_unary_bwd(const graph *g, const graph_node *n, graph_shape *ret_shap
     TRY(rule_expect(g, n, 1, "the saved value", rule_shape(g, n, 0), err));
     ret_shape[0] = *rule_shape(g, n, 0);
     ret_dtype[0] = rule_type(g, n, 0);
-    return OK;
-}
-
-status rule_grad_passes(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                        graph_val *ret_din, error *err)
-{
-    (void)g, (void)node, (void)want_din, (void)err;
-    ret_din[0] = dout[0];
     return OK;
 }
 

@@ -9,6 +9,7 @@
 
 #include "graph/attrs.h"
 #include "graph/graph.h"
+#include "graph/schema.h"
 
 /* The columns of ops.def as constants, so that OP_ROW can fill an op's struct from its row. */
 enum {
@@ -29,6 +30,9 @@ enum {
 
 #define OP(ID, name, ...) extern const graph_op_info graph_op_##name;
 #include "graph/ops.def"
+
+/* The rows of a shape_attr that has a shape alone. */
+extern const attr_field rule_shape_fields[];
 
 /* Text of a shape, living as long as the enclosing block. */
 #define SHAPE(s) graph_shape_text((s), (char[SHAPE_TEXT]){0}, SHAPE_TEXT)
@@ -75,9 +79,6 @@ MUST_USE status rule_binary(const graph *g, const graph_node *n, graph_shape *re
                             dtype *ret_dtype, error *err);
 MUST_USE status rule_unary_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                                dtype *ret_dtype, error *err);
-/* A rule for gradients: they pass through untouched. */
-status rule_grad_passes(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                        graph_val *ret_din, error *err);
 /* (dy, a, b), where a and b broadcast to the gradient. */
 MUST_USE status rule_ternary_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                                  dtype *ret_dtype, error *err);

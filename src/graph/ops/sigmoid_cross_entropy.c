@@ -13,20 +13,17 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return rule_binary(g, n, ret_shape, ret_dtype, err);
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    graph_shape x = emit_shape_of(g, n.in[0]), t = emit_shape_of(g, n.in[1]);
-    if (want_din[1]) {
-        TRY(emit_2(g, OP_MUL, dout[0], n.in[0], NULL, &ret_din[1], err));
-        TRY(emit_sum_to(g, ret_din[1], &t, &ret_din[1], err));
-        TRY(emit_1(g, OP_NEG, ret_din[1], NULL, &ret_din[1], err));
+    if (d->wants[1]) {
+        TRY(emit_2(d->g, OP_MUL, d->dy[0], d->n.in[0], NULL, &d->dx[1], err));
+        TRY(emit_to_input(d, 1, d->dx[1], err));
+        TRY(emit_1(d->g, OP_NEG, d->dx[1], NULL, &d->dx[1], err));
     }
-    if (want_din[0]) {
-        const graph_val in[] = {dout[0], n.in[0], n.in[1]};
-        TRY(graph_add_1(g, OP_SIGMOID_CROSS_ENTROPY_BWD, NULL, in, 3, NULL, &ret_din[0], err));
-        TRY(emit_sum_to(g, ret_din[0], &x, &ret_din[0], err));
+    if (d->wants[0]) {
+        TRY(emit_3(d->g, OP_SIGMOID_CROSS_ENTROPY_BWD, d->dy[0], d->n.in[0], d->n.in[1], NULL,
+                   &d->dx[0], err));
+        TRY(emit_to_input(d, 0, d->dx[0], err));
     }
     return OK;
 }

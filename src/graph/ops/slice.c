@@ -7,6 +7,16 @@
 
 #include <inttypes.h>
 
+/* Inputs in ONNX; axes before opset 10 were attributes. */
+static const attr_field fields[] = {
+    ATTR_OURS(slice_attr, n_axes, ATTR_INT, 0),
+    ATTR_FIELD(slice_attr, axes, "axes", ATTR_AXES, 0),
+    ATTR_FIELD(slice_attr, begin, "starts", ATTR_NUMBERS, 0),
+    ATTR_FIELD(slice_attr, end, "ends", ATTR_NUMBERS, 0),
+    ATTR_FIELD(slice_attr, step, "steps", ATTR_NUMBERS, 1),
+    ATTR_MORE,
+};
+
 static int64_t clamp(int64_t at, int64_t least, int64_t most)
 {
     return at < least ? least : at > most ? most : at;
@@ -86,19 +96,16 @@ static bool takes_all(const slice_attr *a)
     return true;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    (void)want_din;
-    graph_node n = *graph_node_at(g, node);
-    if (takes_all(n.attr)) {
-        ret_din[0] = dout[0];
+    if (takes_all(d->n.attr)) {
+        d->dx[0] = d->dy[0];
         return OK;
     }
-    return emit_1(g, OP_SLICE_BWD, dout[0], n.attr, &ret_din[0], err);
+    return emit_1(d->g, OP_SLICE_BWD, d->dy[0], d->n.attr, &d->dx[0], err);
 }
 
-GRAPH_OP(SLICE, slice, "Slice", .attr_bytes = sizeof(slice_attr), .infer = infer, .grad = grad);
+GRAPH_OP(SLICE, slice, "Slice", ATTRIBUTES(slice_attr, fields), .infer = infer, .grad = grad);
 
 /* The attributes are those a Slice has completed. */
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
@@ -120,4 +127,4 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-GRAPH_OP(SLICE_BWD, slice_bwd, "SliceBwd", .attr_bytes = sizeof(slice_attr), .infer = infer_bwd);
+GRAPH_OP(SLICE_BWD, slice_bwd, "SliceBwd", ATTRIBUTES(slice_attr, fields), .infer = infer_bwd);

@@ -8,7 +8,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 /* Labels drop the class axis of the scores. */
 static graph_shape label_shape(const graph_shape *scores)
@@ -23,6 +22,9 @@ static graph_shape label_shape(const graph_shape *scores)
 
 static const attr_field fields[] = {
     ATTR_CHOICE(sce_attr, reduction, "reduction", "mean sum none", SCE_MEAN),
+    ATTR_OURS(sce_attr, log_probs, ATTR_BOOL, 0),
+    ATTR_OURS(sce_attr, has_ignore_index, ATTR_BOOL, 0),
+    ATTR_FIELD(sce_attr, ignore_index, "ignore_index", ATTR_INT, 0),
     ATTR_MORE,
 };
 
@@ -65,20 +67,16 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    if (n.n_in > 2 && want_din[2])
+    if (d->n.n_in > 2 && d->wants[2])
         return FAIL(err, E_UNSUPPORTED, "no gradient for trained class weights");
-    if (dout[1] != GRAPH_NONE || dout[2] != GRAPH_NONE)
-        return FAIL(err, E_UNSUPPORTED, "no gradient through what backward alone reads");
-    const graph_val in[] = {n.in[0], dout[0], n.in[1], n.out[1], n.out[2], n.in[2]};
-    return graph_add_1(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD, NULL, in, 6, n.attr, &ret_din[0], err);
+    return emit_backward(d, err);
 }
 
 GRAPH_OP(SOFTMAX_CROSS_ENTROPY_LOSS, softmax_cross_entropy_loss, "SoftmaxCrossEntropyLoss",
-         ATTRIBUTES(sce_attr, fields), .infer = infer, .grad = grad);
+         ATTRIBUTES(sce_attr, fields), .infer = infer, .grad = grad,
+         READS(SOFTMAX_CROSS_ENTROPY_LOSS_BWD, X(0), DY(0), X(1), Y(1), Y(2), X(2)));
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)

@@ -2,7 +2,13 @@
  * ToHalf: rounds to the nearest bfloat16 or float16, ties to even, for operators that multiply in
  * that type and add in float32. Rounding counts as the identity in backward.
  */
+#include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+
+static const attr_field fields[] = {
+    ATTR_FIELD(cast_attr, to, "to", ATTR_TYPE, DT_BF16),
+    ATTR_MORE,
+};
 
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
@@ -19,5 +25,5 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-GRAPH_OP(TO_HALF, to_half, "ToHalf", .attr_bytes = sizeof(cast_attr), .infer = infer,
-         .grad = rule_grad_passes);
+GRAPH_OP(TO_HALF, to_half, "ToHalf", ATTRIBUTES(cast_attr, fields), .infer = infer,
+         .grad = emit_same);

@@ -4,13 +4,13 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 #include <inttypes.h>
 
 /* k is an input in ONNX. */
 static const attr_field fields[] = {
     ATTR_FIELD(top_k_attr, axis, "axis", ATTR_AXIS, -1),
+    ATTR_OURS(top_k_attr, k, ATTR_INT, 0),
     ATTR_FIELD(top_k_attr, smallest, "largest", ATTR_NOT, 1),
     ATTR_MORE,
 };
@@ -31,17 +31,13 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    (void)want_din;
-    graph_node n = *graph_node_at(g, node);
-    graph_shape x = emit_shape_of(g, n.in[0]);
-    index_attr a = {.axis = ((const top_k_attr *)n.attr)->axis, .reduction = SCATTER_ADD};
+    graph_shape x = emit_shape_of(d->g, d->n.in[0]);
+    index_attr a = {.axis = ((const top_k_attr *)d->n.attr)->axis, .reduction = SCATTER_ADD};
     graph_val zero;
-    TRY(emit_zero(g, &x, &zero, err));
-    return graph_add_1(g, OP_SCATTER_ELEMENTS, NULL, (const graph_val[]){zero, n.out[1], dout[0]},
-                       3, &a, &ret_din[0], err);
+    TRY(emit_zero(d->g, &x, &zero, err));
+    return emit_3(d->g, OP_SCATTER_ELEMENTS, zero, d->n.out[1], d->dy[0], &a, &d->dx[0], err);
 }
 
 GRAPH_OP(TOP_K, top_k, "TopK", ATTRIBUTES(top_k_attr, fields), .infer = infer, .grad = grad);

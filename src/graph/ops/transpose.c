@@ -4,6 +4,12 @@
 
 #include <inttypes.h>
 
+static const attr_field fields[] = {
+    ATTR_FIELD(transpose_attr, perm, "perm", ATTR_AXES, 0),
+    ATTR_OURS(transpose_attr, reverse, ATTR_BOOL, 1), /* without a perm */
+    ATTR_MORE,
+};
+
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
 {
@@ -27,18 +33,15 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    (void)want_din;
-    graph_node n = *graph_node_at(g, node);
-    const transpose_attr *a = n.attr;
+    const transpose_attr *a = d->n.attr;
     transpose_attr inverse = {.reverse = false};
-    int32_t rank = emit_shape_of(g, n.in[0]).rank;
+    int32_t rank = emit_shape_of(d->g, d->n.in[0]).rank;
     for (int32_t i = 0; i < rank; i++)
         inverse.perm[a->perm[i]] = i;
-    return emit_1(g, OP_TRANSPOSE, dout[0], &inverse, &ret_din[0], err);
+    return emit_1(d->g, OP_TRANSPOSE, d->dy[0], &inverse, &d->dx[0], err);
 }
 
-GRAPH_OP(TRANSPOSE, transpose, "Transpose", .attr_bytes = sizeof(transpose_attr), .infer = infer,
+GRAPH_OP(TRANSPOSE, transpose, "Transpose", ATTRIBUTES(transpose_attr, fields), .infer = infer,
          .grad = grad);

@@ -1,9 +1,10 @@
 /* Trilu: the triangle of the last two axes above or below diagonal k, zeros elsewhere. */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
+/* k is an input in ONNX. */
 static const attr_field fields[] = {
+    ATTR_OURS(trilu_attr, k, ATTR_INT, 0),
     ATTR_FIELD(trilu_attr, upper, "upper", ATTR_BOOL, 1),
     ATTR_MORE,
 };
@@ -19,11 +20,5 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
-{
-    (void)want_din;
-    return emit_1(g, OP_TRILU, dout[0], graph_node_at(g, node)->attr, &ret_din[0], err);
-}
-
-GRAPH_OP(TRILU, trilu, "Trilu", ATTRIBUTES(trilu_attr, fields), .infer = infer, .grad = grad);
+GRAPH_OP(TRILU, trilu, "Trilu", ATTRIBUTES(trilu_attr, fields), .infer = infer,
+         BACKWARD(TRILU, DY(0)));

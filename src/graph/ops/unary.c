@@ -5,7 +5,6 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-#include "graph/schema.h"
 
 typedef enum saved { READS_NOTHING, READS_X, READS_Y, READS_SIGN_OF_Y } saved;
 
@@ -34,25 +33,13 @@ static graph_val rounded_copy(const graph *g, graph_val v)
     return v;
 }
 
-static status smooth_grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                          graph_val *ret_din, error *err)
+static status smooth_grad(const graph_gradient *d, error *err)
 {
-    (void)want_din;
-    const graph_node *n = graph_node_at(g, node);
-    const struct derivative *s = &derivatives[n->op];
-    graph_val kept = s->reads == READS_X ? n->in[0] : n->out[0];
+    const struct derivative *s = &derivatives[d->n.op];
+    graph_val kept = s->reads == READS_X ? d->n.in[0] : d->n.out[0];
     if (s->reads == READS_SIGN_OF_Y)
-        kept = rounded_copy(g, kept);
-    return emit_2(g, s->bwd, dout[0], kept, n->attr, &ret_din[0], err);
-}
-
-static status step_grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                        graph_val *ret_din, error *err)
-{
-    (void)want_din;
-    (void)dout;
-    graph_shape x = emit_shape_of(g, graph_node_at(g, node)->in[0]);
-    return emit_zero(g, &x, &ret_din[0], err);
+        kept = rounded_copy(d->g, kept);
+    return emit_2(d->g, s->bwd, d->dy[0], kept, d->n.attr, &d->dx[0], err);
 }
 
 #define NUMBER(field, name, otherwise) ATTR_FIELD(unary_attr, field, name, ATTR_FLOAT, otherwise)
@@ -75,6 +62,6 @@ static status step_grad(graph *g, int32_t node, const graph_val *dout, const boo
 #define SMOOTH(ID, name_, onnx, import, chain, reads, attr, ...) BOTH(ID, name_, #onnx, attr)
 #define STEP(ID, name_, onnx, ...)                                                                 \
     const graph_op_info graph_op_##name_ = {                                                       \
-        OP_ROW(ID), .name = #onnx, .infer = rule_unary, .grad = step_grad,                         \
+        OP_ROW(ID), .name = #onnx, .infer = rule_unary, .grad = emit_nothing,                         \
     };
 #include "graph/unary.def"

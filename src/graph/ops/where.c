@@ -16,19 +16,16 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
+static status grad(const graph_gradient *d, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
     graph_val nothing;
-    TRY(emit_number(g, 0.0f, &nothing, err));
+    TRY(emit_number(d->g, 0.0f, &nothing, err));
     for (int32_t i = 1; i < 3; i++) {
-        graph_shape own = emit_shape_of(g, n.in[i]);
-        if (!want_din[i])
+        if (!d->wants[i])
             continue;
-        const graph_val in[] = {n.in[0], i == 1 ? dout[0] : nothing, i == 2 ? dout[0] : nothing};
-        TRY(graph_add_1(g, OP_WHERE, NULL, in, 3, NULL, &ret_din[i], err));
-        TRY(emit_sum_to(g, ret_din[i], &own, &ret_din[i], err));
+        graph_val a = i == 1 ? d->dy[0] : nothing, b = i == 2 ? d->dy[0] : nothing;
+        TRY(emit_3(d->g, OP_WHERE, d->n.in[0], a, b, NULL, &d->dx[i], err));
+        TRY(emit_to_input(d, i, d->dx[i], err));
     }
     return OK;
 }

@@ -350,10 +350,7 @@ static status take_attributes(attention *a, error *err)
     call *c = a->c;
     int64_t mode = call_int(c, "qk_matmul_output_mode");
     int64_t precision = call_int_or(c, "softmax_precision", PRECISION_FLOAT);
-    a->attr = (attention_attr){.q_heads = call_int_or(c, "q_num_heads", 0),
-                               .kv_heads = call_int_or(c, "kv_num_heads", 0),
-                               .scale = (float)call_float_or(c, "scale", 0.0),
-                               .causal = call_int(c, "is_causal") != 0};
+    TRY(call_fields(c, OP_ATTENTION, &a->attr, err));
     a->scale_is_zero = a->attr.scale == 0.0f && call_attribute(c, "scale");
     a->softcap = (float)call_float(c, "softcap");
     a->left = c->version >= 25 ? call_int(c, "left_window_size") : -1;

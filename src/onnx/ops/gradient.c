@@ -62,7 +62,7 @@ static status pass(sweep *s, int32_t at, error *err)
     if (!info->grad)
         return call_refuse(err, "no gradient flows through '%s' (%s); leave it out of xs", n.name,
                            info->name);
-    TRY(info->grad(s->g, at, dout, want, din, err));
+    TRY(info->grad(&(graph_gradient){s->g, n, dout, want, din}, err));
     for (int32_t i = 0; i < slots; i++)
         if (want[i] && din[i] != GRAPH_NONE)
             TRY(add(s, n.in[i], din[i], err));

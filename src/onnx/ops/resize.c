@@ -24,7 +24,6 @@ status onnx_op_pad(call *c, error *err)
     pad_attr attr;
     TRY(call_value(c, 0, &x, err));
     TRY(call_fields(c, OP_PAD, &attr, err));
-    attr.value = call_float(c, "value");
     TRY(call_ints_moved(c, c->version < 2 ? "paddings" : "pads", 11, 1, pads, 2 * GRAPH_RANK, &n,
                         err));
     if (c->version >= 11)
@@ -72,6 +71,18 @@ static status read_numbers(call *c, int32_t input, const int32_t *axes, int32_t 
     return OK;
 }
 
+/* A 0 of a resize_attr is an axis that is not named; a file cannot say it. */
+static status check_named(const graph_shape *x, const int32_t *axes, int32_t n_axes,
+                          const double *given, error *err)
+{
+    for (int32_t i = 0; i < n_axes; i++)
+        if (!(given[axes[i]] > 0.0) && x->dim[axes[i]] > 0)
+            return FAIL(err, E_DATA, "it makes axis %" PRId32 " of %" PRId64
+                                     " elements %g; sizes and scales must be above 0",
+                        axes[i], x->dim[axes[i]], given[axes[i]]);
+    return OK;
+}
+
 static status read_roi(call *c, int32_t rank, const int32_t *axes, int32_t n_axes, double *ret,
                        error *err)
 {
@@ -97,18 +108,19 @@ status onnx_op_resize(call *c, error *err)
     bool scaled, sized = false;
     resize_attr attr;
     TRY(call_value(c, 0, &x, err));
-    int32_t rank = call_shape_of(c, x).rank;
+    graph_shape shape = call_shape_of(c, x);
     TRY(read_resize(c, &attr, err));
-    TRY(named_axes(given, call_ints(c, "axes", given, GRAPH_RANK), rank, axes, &n_axes, err));
+    TRY(named_axes(given, call_ints(c, "axes", given, GRAPH_RANK), shape.rank, axes, &n_axes, err));
     TRY(read_numbers(c, c->version < 11 ? 1 : 2, axes, n_axes, attr.scales, &scaled, err));
     if (c->version >= 11)
         TRY(read_numbers(c, 3, axes, n_axes, sizes, &sized, err));
     if (scaled == sized)
         return FAIL(err, E_DATA, "it needs scales or sizes, and not both");
-    for (int32_t i = 0; i < rank; i++)
+    TRY(check_named(&shape, axes, n_axes, scaled ? attr.scales : sizes, err));
+    for (int32_t i = 0; i < shape.rank; i++)
         attr.sizes[i] = (int64_t)sizes[i];
     if (attr.coordinates == RESIZE_CROP)
-        TRY(read_roi(c, rank, axes, n_axes, attr.roi, err));
+        TRY(read_roi(c, shape.rank, axes, n_axes, attr.roi, err));
     return call_finish(c, OP_RESIZE, &x, 1, &attr, err);
 }
 
@@ -122,12 +134,14 @@ status onnx_op_upsample(call *c, error *err)
     const Onnx__AttributeProto *a = call_attribute(c, "scales");
     TRY(call_value(c, 0, &x, err));
     TRY(read_resize(c, &attr, err));
-    TRY(named_axes(NULL, -1, call_shape_of(c, x).rank, axes, &n_axes, err));
+    graph_shape shape = call_shape_of(c, x);
+    TRY(named_axes(NULL, -1, shape.rank, axes, &n_axes, err));
     if (c->version >= 9)
         TRY(read_numbers(c, 1, axes, n_axes, attr.scales, &scaled, err));
     else if (!a || a->n_floats != (size_t)n_axes)
         return FAIL(err, E_DATA, "its scales must have a number for each of %" PRId32 " axes", n_axes);
     for (int32_t i = 0; c->version < 9 && i < n_axes; i++)
         attr.scales[i] = (double)a->floats[i];
+    TRY(check_named(&shape, axes, n_axes, attr.scales, err));
     return call_finish(c, OP_RESIZE, &x, 1, &attr, err);
 }

@@ -20,18 +20,6 @@ status onnx_op_reshape(call *c, error *err)
     return call_unary(c, OP_RESHAPE, &attr, err);
 }
 
-status onnx_op_flatten(call *c, error *err)
-{
-    graph_shape x;
-    dtype t;
-    TRY(call_describe(c, 0, &x, &t, err));
-    int64_t axis = call_int(c, "axis");
-    if (axis < -x.rank || axis > x.rank)
-        return FAIL(err, E_DATA, "axis %" PRId64 " is none of its input's", axis);
-    axis_attr attr = {.axis = (int32_t)(axis < 0 ? axis + x.rank : axis)};
-    return call_unary(c, OP_FLATTEN, &attr, err);
-}
-
 status onnx_op_squeeze(call *c, error *err)
 {
     graph_shape x, y = {.rank = 0};

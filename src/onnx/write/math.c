@@ -45,14 +45,6 @@ status write_cast(maker *m, const graph_node *n, error *err)
     return OK;
 }
 
-status write_flatten(maker *m, const graph_node *n, error *err)
-{
-    (void)err;
-    const axis_attr *a = n->attr;
-    maker_int(m, write_same(m, n, 1), "axis", a->axis);
-    return OK;
-}
-
 /* Axes are an attribute in this opset, but for the sum an input. */
 status write_reduce(maker *m, const graph_node *n, error *err)
 {

@@ -33,7 +33,7 @@ static void write_field(maker *m, const graph_node *n, const attr_field *f, Onnx
 {
     char word[SCHEMA_WORD];
     if (f->type == ATTR_FLOAT)
-        maker_float(m, node, f->name, schema_float(f, n->attr));
+        maker_float(m, node, f->name, (float)schema_float(f, n->attr));
     else if (schema_is_list(f))
         maker_ints(m, node, f->name, schema_list(f, (void *)n->attr),
                    (size_t)schema_length(f, maker_shape(m, n->in[0])->rank));

@@ -178,7 +178,7 @@ void ref_recurrent(graph_op op, const ref_tensor *in, int32_t n_in, const ref_te
              IN(X(3, 70, 9), X(1, G * 40, 9), X(1, G * 40, 40), X(1, G * 80)), WAY(__VA_ARGS__))
 
 static const op_case recurrent_rows[] = {
-    CELL(LSTM, "", 4, .hidden = 0),
+    CELL(LSTM, "", 4, .hidden = ATTR_OPEN),
     CASE(LSTM, "peepholes, both ways, all operands", 8,
          IN(X(4, 3, 2), X(2, 20, 2), X(2, 20, 5), X(2, 40), LENGTHS(3), X(2, 3, 5), X(2, 3, 5),
             X(2, 15)),
@@ -186,9 +186,9 @@ static const op_case recurrent_rows[] = {
     CASE(LSTM, "peepholes without a bias", 8,
          IN(X(4, 2, 3), X(1, 12, 3), X(1, 12, 3), ABSENT, ABSENT, ABSENT, ABSENT, X(1, 9)),
          WAY(.hidden = 3)),
-    CELL(GRU, "", 3, .hidden = 0),
-    CELL(GRU, "linear before reset, ", 3, .linear_before_reset = true),
-    CELL(RNN, "", 1, .hidden = 0),
-    CELL(RNN, "relu, ", 1, .relu = true),
+    CELL(GRU, "", 3, .hidden = ATTR_OPEN),
+    CELL(GRU, "linear before reset, ", 3, .hidden = ATTR_OPEN, .linear_before_reset = true),
+    CELL(RNN, "", 1, .hidden = ATTR_OPEN),
+    CELL(RNN, "relu, ", 1, .hidden = ATTR_OPEN, .relu = true),
 };
 CASES(recurrent);

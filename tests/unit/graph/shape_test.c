@@ -335,7 +335,7 @@ static void elementwise(void **state)
         {OP_NOT, {L(2)}, NULL, {0}, "input 'in0' is int64, must be bool"},
         {OP_IS_NAN, {L(2)}, NULL, {0}, "input 'in0' is int64, must be a floating type"},
         {OP_CAST, {L(2, 3)}, &(cast_attr){DT_F32}, {"[2,3]"}, NULL},
-        {OP_CAST, {L(2, 3)}, &(cast_attr){77}, {0}, "77 is no element type"},
+        {OP_CAST, {L(2, 3)}, &(cast_attr){77}, {0}, "to is 77, which is no element type"},
         {OP_MOD, {L(2, 3), L(3)}, NULL, {"[2,3]"}, NULL},
         {OP_BITWISE_XOR, {L(2, 1), L(3)}, NULL, {"[2,3]"}, NULL},
         {OP_BITWISE_AND,

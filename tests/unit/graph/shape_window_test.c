@@ -107,7 +107,7 @@ static void channels(void **state)
 static void recurrent_layers(void **state)
 {
     (void)state;
-    const recurrent_attr both = {.direction = RECURRENT_BOTH}, five = {.hidden = 5};
+    const recurrent_attr both = {.hidden = ATTR_OPEN, .direction = RECURRENT_BOTH}, five = {.hidden = 5};
     const row rows[] = {
         {OP_RNN, {F(7, 3, 4), F(1, 6, 4), F(1, 6, 6)}, NULL, {"[7,1,3,6]", "[1,3,6]"}, NULL},
         {OP_GRU,

@@ -1,9 +1,9 @@
 /*
- * What an exec has for a device that computes apart, with memory of its own: weights on both sides,
- * the host's mirror of inputs, kept values and gradients, and the events its queues meet at.
+ * What an exec has for a device that computes apart, with memory of its own: its parts, the host's mirror of
+ * kept values and gradients, and the events its queues meet at.
  */
 #include "common/base/alloc.h"
-#include "exec/exchange.h"
+#include "exec/state.h"
 
 #include <stdlib.h>
 
@@ -18,26 +18,12 @@ static status create_events(exec *e, error *err)
     size_t n = e->flat ? (size_t)e->flat->n_live_parts : 0;
     q->landed = xcalloc(n + 1, sizeof *q->landed);
     q->tells = xcalloc(n + 1, sizeof *q->tells);
-    backend_event **all[] = {&q->arrived, &q->sent, &q->taken, &q->made, &q->end};
+    backend_event **all[] = {&q->made, &q->end};
     for (size_t i = 0; i < COUNT_OF(all); i++)
         TRY(queue_of(e)->event_create(e->device, all[i], err));
     for (size_t i = 0; i < n; i++)
         TRY(queue_of(e)->event_create(e->device, &q->landed[i], err));
     return OK;
-}
-
-void queued_forget(exec *e)
-{
-    for (int32_t p = 0; e->flat && p < e->flat->n_parts; p++)
-        e->queued->editions[p] = -1;
-}
-
-bool queued_has(exec *e, int32_t part, int64_t edition)
-{
-    bool has = edition >= 0 && e->queued->editions[part] == edition;
-    if (!has)
-        e->queued->editions[part] = -1;
-    return has;
 }
 
 size_t queued_n_faults(const exec *e)
@@ -58,11 +44,8 @@ status queued_create(exec *e, const exec_options *o, error *err)
     const exec_memory *m = &e->memory;
     size_t faults = queued_n_faults(e) * sizeof(uint64_t);
     queued *q = e->queued = xcalloc(1, sizeof *q);
-    q->editions = xcalloc(e->flat ? (size_t)e->flat->n_parts + 1 : 1, sizeof *q->editions);
-    queued_forget(e);
-    TRY(e->weights->ops->open(e->weights, e, &q->params, err));
-    TRY(e->ops->alloc(e->device, SPACE_DEVICE, m->io, "the next inputs", &q->next_inputs, err));
-    TRY(e->ops->alloc(e->device, SPACE_HOST, m->io, "inputs on the host", &q->inputs, err));
+    TRY(device_weights_create(e, err));
+    TRY(inputs_create(e, err));
     TRY(e->ops->alloc(e->device, SPACE_HOST, m->io, "outputs on the host", &q->kept, err));
     if (e->weights->ops->keeps_gradients)
         TRY(take_sums(e, o->sum_level, err));
@@ -79,29 +62,20 @@ void queued_destroy(exec *e)
         return;
     for (size_t i = 0; q->landed && e->flat && i < (size_t)e->flat->n_live_parts; i++)
         queue_of(e)->event_destroy(e->device, &q->landed[i]);
-    backend_event **others[] = {&q->arrived, &q->sent, &q->taken, &q->made, &q->end};
+    backend_event **others[] = {&q->made, &q->end};
     for (size_t i = 0; i < COUNT_OF(others); i++)
         queue_of(e)->event_destroy(e->device, others[i]);
-    e->weights->ops->close(e->weights, e);
+    device_weights_destroy(e);
+    inputs_destroy(e);
     sums_destroy(e);
     exchange_destroy(e);
-    e->ops->release(e->device, SPACE_DEVICE, q->next_inputs);
-    e->ops->release(e->device, SPACE_HOST, q->inputs);
     e->ops->release(e->device, SPACE_HOST, q->kept);
     e->ops->release(e->device, SPACE_HOST, q->grad);
     e->ops->release(e->device, SPACE_HOST, q->faults);
     free(q->landed);
     free(q->tells);
-    free(q->editions);
     free(q);
     e->queued = NULL;
-}
-
-status queued_read_params(const exec *e, float *ret, error *err)
-{
-    TRY(queue_of(e)->copy(e->device, QUEUE_DOWN, ret, e->queued->params, e->memory.param, err));
-    TRY(queue_of(e)->mark(e->device, QUEUE_DOWN, e->queued->end, err));
-    return queue_of(e)->wait(e->device, e->queued->end, err);
 }
 
 void *queued_host_address(const exec *e, const variant *v, graph_val id)
@@ -110,7 +84,7 @@ void *queued_host_address(const exec *e, const variant *v, graph_val id)
     bool is_input = graph_value_at(v->graph, id)->kind == VAL_INPUT;
     switch (place->slab) {
     case SLAB_IO:
-        return (char *)(is_input ? e->queued->inputs : e->queued->kept) + place->offset;
+        return (char *)(is_input ? e->queued->inputs.host : e->queued->kept) + place->offset;
     case SLAB_GRAD:
         return (char *)e->queued->grad + place->offset;
     case SLAB_PARAM:

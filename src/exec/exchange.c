@@ -5,7 +5,7 @@
  * gradients.
  */
 #include "common/base/alloc.h"
-#include "exec/exchange.h"
+#include "exec/state.h"
 
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@ size_t peers_workspace(const peers *p)
 
 static status join(exec *e, const peers *p, error *err)
 {
-    queued *q = e->queued;
+    exchange_buffers *q = &e->queued->exchange;
     q->addends = xcalloc((size_t)p->n, sizeof *q->addends);
     q->exchanges = xcalloc((size_t)p->n, sizeof *q->exchanges);
     q->pieces = xcalloc((size_t)p->flat->n_live_parts + 1, sizeof *q->pieces);
@@ -51,12 +51,12 @@ void exec_join(exec *e, peers *p, int32_t member)
     if (!p || !e->queued || !e->memory.grad || join(e, p, NULL) != OK)
         return;
     p->engines[member] = e;
-    e->queued->member = member;
+    e->queued->exchange.member = member;
 }
 
 void exchange_destroy(exec *e)
 {
-    queued *q = e->queued;
+    exchange_buffers *q = &e->queued->exchange;
     for (int32_t i = 0; q->pieces && i < e->flat->n_live_parts; i++)
         queue_of(e)->event_destroy(e->device, &q->pieces[i]);
     e->ops->release(e->device, SPACE_DEVICE, q->received);
@@ -97,7 +97,7 @@ static status copy_here(const exec *e, const exchange *t, const piece *own, erro
     size_t bytes = own->n * sizeof(float);
     for (int32_t r = 0; bytes && r < t->with->n; r++)
         if (r != t->rank)
-            TRY(queue_of(e)->copy(e->device, QUEUE_PEER, e->queued->addends[r],
+            TRY(queue_of(e)->copy(e->device, QUEUE_PEER, e->queued->exchange.addends[r],
                                   gradients_of(t, r) + own->begin, bytes, err));
     return OK;
 }
@@ -105,29 +105,29 @@ static status copy_here(const exec *e, const exchange *t, const piece *own, erro
 /* Others get their pieces of this one's gradients for it. */
 static status send_pieces(const exec *e, const exchange *t, int32_t part, const piece *own, error *err)
 {
+    const exchange_buffers *b = &e->queued->exchange;
     int32_t n = 0;
     for (int32_t r = 0; r < t->with->n; r++) {
         piece theirs = piece_of(e, t, part, r);
         if (r != t->rank)
-            e->queued->exchanges[n++] = (backend_exchange){
+            b->exchanges[n++] = (backend_exchange){
                 .with = t->with->member[r],
                 .out = gradients_of(t, t->rank) + theirs.begin,
                 .n_out = theirs.n,
-                .in = e->queued->addends[r],
+                .in = b->addends[r],
                 .n_in = own->n,
             };
     }
-    return e->ops->group->exchange(t->with->peers->group, e->queued->member, e->queued->exchanges, n,
-                                   err);
+    return e->ops->group->exchange(t->with->peers->group, b->member, b->exchanges, n, err);
 }
 
 /* All members' gradients of this piece, on this device. */
 static status receive(const exec *e, const exchange *t, int32_t part, const piece *own, error *err)
 {
+    const exchange_buffers *b = &e->queued->exchange;
     for (int32_t r = 0; r < t->with->n; r++)
-        e->queued->addends[r] = r == t->rank
-                                    ? gradients_of(t, r) + own->begin
-                                    : (float *)e->queued->received + (size_t)r * own->most;
+        b->addends[r] = r == t->rank ? gradients_of(t, r) + own->begin
+                                     : (float *)b->received + (size_t)r * own->most;
     return t->with->peers->group ? send_pieces(e, t, part, own, err) : copy_here(e, t, own, err);
 }
 
@@ -138,7 +138,7 @@ static status add_up(const exec *e, const exchange *t, size_t n, float **ret, er
     int depth = 0;
     for (int32_t r = 0; r < t->with->n; r++) {
         tree_node node = t->with->node[r];
-        float *sum = e->queued->addends[r];
+        float *sum = e->queued->exchange.addends[r];
         while (node.level < t->with->sum.level && node.index % 2 == 1) {
             TRY(e->ops->optimizer->sum(e->device, QUEUE_PEER, sum, waiting[--depth], sum, n, err));
             node = tree_node_top(tree_node_parent(node), t->with->n_slots);
@@ -165,7 +165,7 @@ static status begin_piece(const exec *e, const exchange *t, int32_t part, backen
 static status begin_all(const exec *e, exchange *t, error *err)
 {
     for (int32_t n = reduce_group_look(t->with).n_log; t->begun < n; t->begun++)
-        TRY(begin_piece(e, t, t->with->log[t->begun], e->queued->pieces[t->begun], err));
+        TRY(begin_piece(e, t, t->with->log[t->begun], e->queued->exchange.pieces[t->begun], err));
     return OK;
 }
 
@@ -174,7 +174,7 @@ static status begin_all(const exec *e, exchange *t, error *err)
 exchange exchange_of(const exec *e, const exec_slot *s)
 {
     exchange t = {.with = s ? s->with : NULL};
-    while (t.with && t.with->member[t.rank] != e->queued->member)
+    while (t.with && t.with->member[t.rank] != e->queued->exchange.member)
         t.rank++;
     return t;
 }
@@ -193,7 +193,7 @@ static void note_landed(exchange *t)
 
 static status wait_for_one(const exec *e, exchange *t, error *err)
 {
-    TRY(queue_of(e)->wait(e->device, e->queued->pieces[t->landed], err));
+    TRY(queue_of(e)->wait(e->device, e->queued->exchange.pieces[t->landed], err));
     note_landed(t);
     return OK;
 }
@@ -218,7 +218,7 @@ status exchange_progress(const exec *e, exchange *t, const exec_hooks *hooks, er
         return OK;
     TRY(begin_all(e, t, err));
     for (bool reached = true; reached && t->landed < t->begun;) {
-        TRY(queue_of(e)->reached(e->device, e->queued->pieces[t->landed], &reached, err));
+        TRY(queue_of(e)->reached(e->device, e->queued->exchange.pieces[t->landed], &reached, err));
         if (reached)
             note_landed(t);
     }

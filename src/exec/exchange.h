@@ -6,7 +6,8 @@
 #ifndef TEQUIO_EXEC_EXCHANGE_H
 #define TEQUIO_EXEC_EXCHANGE_H
 
-#include "exec/state.h"
+#include "exec/exec.h"
+#include "exec/variant.h"
 
 #include <pthread.h>
 
@@ -57,6 +58,15 @@ void reduce_group_made(reduce_group *u, int32_t part);
 void reduce_group_landed(reduce_group *u, int32_t rank);
 /* Returns once anything has changed since `changes`; E_LOST "cancelled". */
 MUST_USE status reduce_group_wait(reduce_group *u, uint64_t changes, const exec_hooks *hooks, error *err);
+
+/* What an exec has for it, once it has joined its peers. */
+typedef struct exchange_buffers {
+    int32_t member;         /* of its peers */
+    void *received;         /* on the device: others' pieces of a part */
+    float **addends;        /* [its peers] where the pieces of a sum are */
+    backend_exchange *exchanges; /* [its peers] */
+    backend_event **pieces; /* [n_live_parts] PEER, in the order of a group's log */
+} exchange_buffers;
 
 /* A run's share in a group. */
 typedef struct exchange {

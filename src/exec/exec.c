@@ -85,10 +85,10 @@ static status fill(exec *e, const exec_options *options, error *err)
         return OK;
     TRY(queued_create(e, options, err));
     for (size_t i = 0; i < e->n_variants; i++)
-        variant_bind(&e->variants[i], e->queued->params);
+        variant_bind(&e->variants[i], e->queued->weights.params);
     if (options->times_nodes)
         return OK;
-    e->queued->timed = options->timed && e->ops->recorder->is_wanted(e->device);
+    e->queued->clock.timed = options->timed && e->ops->recorder->is_wanted(e->device);
     return segments_record(e, err);
 }
 
@@ -159,7 +159,7 @@ weight_store *exec_weights(const exec *e)
 status exec_read_params(exec *e, float *ret, error *err)
 {
     if (!e->params)
-        return queued_read_params(e, ret, err);
+        return device_weights_read(e, ret, err);
     memcpy(ret, e->params, e->memory.param);
     return OK;
 }
@@ -199,9 +199,10 @@ bool exec_takes_bytes(const exec *e)
 
 void exec_input_as_bytes(exec *e, const char *name, const backend_bytes *meaning)
 {
-    queued *q = e->queued;
-    BUG_ON(!q || q->n_as_bytes == COUNT_OF(q->as_bytes));
-    q->as_bytes[q->n_as_bytes++] = (byte_input){name, *meaning};
+    BUG_ON(!e->queued);
+    device_inputs *in = &e->queued->inputs;
+    BUG_ON(in->n_as_bytes == COUNT_OF(in->as_bytes));
+    in->as_bytes[in->n_as_bytes++] = (byte_input){name, *meaning};
 }
 
 uint8_t exec_keep_sums(exec *e, uint8_t level)
@@ -241,7 +242,7 @@ const variant *exec_variant(const exec *e, size_t variant_index)
 
 double exec_busy_ms(const exec *e)
 {
-    return e->queued && e->queued->timed ? e->queued->busy_ms : -1;
+    return e->queued && e->queued->clock.timed ? e->queued->clock.busy_ms : -1;
 }
 
 void exec_fingerprint(const exec *e, char *ret, size_t bytes)

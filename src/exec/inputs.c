@@ -2,15 +2,34 @@
  * Inputs on their way to a device. They go up into memory of their own, beside a run that is at
  * work, and become that of the graph's values when theirs begins:
  *
- *     host's inputs  --UP-->  next_inputs  --COMPUTE-->  SLAB_IO
+ *     host  --UP-->  waiting  --COMPUTE-->  SLAB_IO
  *
  * where bytes become numbers on the last way.
  * So three batches are under way: one computes, one waits on the device, one is being written. UP
- * writes next_inputs once they are taken, the host its own once they are sent.
+ * writes `waiting` once it is taken, the host its own once they are sent.
  */
 #include "exec/state.h"
 
 #include <string.h>
+
+status inputs_create(exec *e, error *err)
+{
+    device_inputs *q = &e->queued->inputs;
+    size_t bytes = e->memory.io;
+    TRY(e->ops->alloc(e->device, SPACE_DEVICE, bytes, "the next inputs", &q->waiting, err));
+    TRY(e->ops->alloc(e->device, SPACE_HOST, bytes, "inputs on the host", &q->host, err));
+    TRY(e->ops->queue->event_create(e->device, &q->sent, err));
+    return e->ops->queue->event_create(e->device, &q->taken, err);
+}
+
+void inputs_destroy(exec *e)
+{
+    device_inputs *q = &e->queued->inputs;
+    e->ops->queue->event_destroy(e->device, &q->sent);
+    e->ops->queue->event_destroy(e->device, &q->taken);
+    e->ops->release(e->device, SPACE_DEVICE, q->waiting);
+    e->ops->release(e->device, SPACE_HOST, q->host);
+}
 
 static bool is_input(const variant *v, graph_val id)
 {
@@ -21,13 +40,13 @@ static bool is_input(const variant *v, graph_val id)
 
 static void *waiting(const exec *e, const variant *v, graph_val id)
 {
-    return (char *)e->queued->next_inputs + plan_place_of(v->plan, id)->offset;
+    return (char *)e->queued->inputs.waiting + plan_place_of(v->plan, id)->offset;
 }
 
 /* NULL: it goes up as it is. */
 static const backend_bytes *meaning_of(const exec *e, const variant *v, graph_val id)
 {
-    const queued *q = e->queued;
+    const device_inputs *q = &e->queued->inputs;
     for (size_t i = 0; i < q->n_as_bytes; i++)
         if (strcmp(q->as_bytes[i].name, graph_value_at(v->graph, id)->name) == 0)
             return &q->as_bytes[i].meaning;
@@ -58,31 +77,34 @@ static status take(const exec *e, const variant *v, graph_val id, error *err)
 
 status inputs_refill(exec *e, error *err)
 {
-    e->queued->next = NULL;
-    return e->ops->queue->wait(e->device, e->queued->sent, err);
+    device_inputs *q = &e->queued->inputs;
+    q->next = NULL;
+    return e->ops->queue->wait(e->device, q->sent, err);
 }
 
 status inputs_upload(exec *e, const variant *v, error *err)
 {
     const backend_queue_ops *queue = e->ops->queue;
-    TRY(queue->follow(e->device, QUEUE_UP, e->queued->taken, err));
+    device_inputs *q = &e->queued->inputs;
+    TRY(queue->follow(e->device, QUEUE_UP, q->taken, err));
     for (graph_val i = 0; i < graph_n_values(v->graph); i++)
         if (is_input(v, i))
             TRY(send(e, v, i, err));
-    TRY(queue->mark(e->device, QUEUE_UP, e->queued->sent, err));
-    e->queued->next = v;
+    TRY(queue->mark(e->device, QUEUE_UP, q->sent, err));
+    q->next = v;
     return OK;
 }
 
 status inputs_take(exec *e, const variant *v, error *err)
 {
     const backend_queue_ops *queue = e->ops->queue;
-    if (e->queued->next != v)
+    device_inputs *q = &e->queued->inputs;
+    if (q->next != v)
         TRY(inputs_upload(e, v, err));
-    e->queued->next = NULL;
-    TRY(queue->follow(e->device, QUEUE_COMPUTE, e->queued->sent, err));
+    q->next = NULL;
+    TRY(queue->follow(e->device, QUEUE_COMPUTE, q->sent, err));
     for (graph_val i = 0; i < graph_n_values(v->graph); i++)
         if (is_input(v, i))
             TRY(take(e, v, i, err));
-    return queue->mark(e->device, QUEUE_COMPUTE, e->queued->taken, err);
+    return queue->mark(e->device, QUEUE_COMPUTE, q->taken, err);
 }

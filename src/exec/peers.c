@@ -1,6 +1,6 @@
 /* Who has got how far in which group. What is done about it on the devices: exchange.c. */
 #include "common/base/alloc.h"
-#include "exec/exchange.h"
+#include "exec/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

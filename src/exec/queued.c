@@ -19,7 +19,7 @@
  * kept values, the word about bad data, once a run. So it is ahead of the device by up to a step. What
  * backward's kernels could say of data forward's have said; the word stays for the next run to tell.
  */
-#include "exec/exchange.h"
+#include "exec/state.h"
 
 /* One run, on its way. */
 typedef struct walk {
@@ -54,8 +54,8 @@ static bool keeps_gradients(const exec *e)
 /* Kernels from here on find what was copied up until now. */
 static status compute_after_up(const exec *e, error *err)
 {
-    TRY(queue_of(e)->mark(e->device, QUEUE_UP, e->queued->arrived, err));
-    return queue_of(e)->follow(e->device, QUEUE_COMPUTE, e->queued->arrived, err);
+    TRY(queue_of(e)->mark(e->device, QUEUE_UP, e->queued->weights.arrived, err));
+    return queue_of(e)->follow(e->device, QUEUE_COMPUTE, e->queued->weights.arrived, err);
 }
 
 /* Without the hook nobody says what has changed: everything is new. */
@@ -259,7 +259,7 @@ static status finish(const exec *e, error *err)
 /* Whether the host knows all of a run that is not over. */
 static bool knows_all(const walk *w)
 {
-    return keeps_gradients(w->e) && w->delivered && !w->keeps && !w->e->queued->timed && !w->v->times;
+    return keeps_gradients(w->e) && w->delivered && !w->keeps && !w->e->queued->clock.timed && !w->v->times;
 }
 
 static status judge(const walk *w, error *err)
@@ -273,11 +273,11 @@ static status judge(const walk *w, error *err)
 /* Nobody waits for what went up last. If the device does not answer, what it has is unknown. */
 static void give_up(exec *e, exchange *t, error *err)
 {
-    e->queued->next = NULL;
+    e->queued->inputs.next = NULL;
     e->queued->keeps_word = false;
     bool is_left = exchange_abandon(e, t, err) == OK;
     if (compute_after_up(e, NULL) != OK || finish(e, NULL) != OK || !is_left)
-        queued_forget(e);
+        device_weights_forget(e);
 }
 
 static bool gives(const exec *e, const exec_hooks *hooks)

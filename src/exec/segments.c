@@ -42,7 +42,7 @@ static status run_timed(const exec *e, const variant *v, const segment *s, error
 static status record(const exec *e, const variant *v, segment *s, error *err)
 {
     const backend_recorder_ops *recorder = e->ops->recorder;
-    if (e->queued->timed)
+    if (e->queued->clock.timed)
         TRY(e->ops->stopwatch->create(e->device, &s->stopwatch, err));
     TRY(recorder->begin(e->device, err));
     status st = run_timed(e, v, s, err);
@@ -81,7 +81,7 @@ status segments_time(exec *e, const variant *v, error *err)
         double ms = 0;
         if (v->segments[i].stopwatch)
             TRY(e->ops->stopwatch->read(v->segments[i].stopwatch, &ms, err));
-        e->queued->busy_ms += ms;
+        e->queued->clock.busy_ms += ms;
     }
     return OK;
 }

@@ -7,20 +7,20 @@
 
 uint8_t sums_reserve(exec *e, uint8_t level)
 {
-    queued *q = e->queued;
-    BUG_ON(level > COUNT_OF(q->sums));
-    while (q->n_sums < level && !q->no_more_sums) {
-        q->no_more_sums = e->ops->alloc(e->device, SPACE_DEVICE, e->memory.grad,
-                                        "sums of gradients", &q->sums[q->n_sums], NULL) != OK;
-        q->n_sums += !q->no_more_sums;
+    device_sums *s = &e->queued->sums;
+    BUG_ON(level > COUNT_OF(s->at));
+    while (s->n < level && !s->no_more) {
+        s->no_more = e->ops->alloc(e->device, SPACE_DEVICE, e->memory.grad, "sums of gradients",
+                                   &s->at[s->n], NULL) != OK;
+        s->n += !s->no_more;
     }
-    return level < q->n_sums ? level : q->n_sums;
+    return level < s->n ? level : s->n;
 }
 
 void sums_destroy(exec *e)
 {
-    for (uint8_t i = 0; i < e->queued->n_sums; i++)
-        e->ops->release(e->device, SPACE_DEVICE, e->queued->sums[i]);
+    for (uint8_t i = 0; i < e->queued->sums.n; i++)
+        e->ops->release(e->device, SPACE_DEVICE, e->queued->sums.at[i]);
 }
 
 bool sums_complete(const exec_slot *s)
@@ -35,7 +35,7 @@ status sums_add(const exec *e, const exec_slot *s, int32_t part, error *err)
     float *grad = (float *)e->slabs[SLAB_GRAD] + begin;
     tree_node node = tree_node_top((tree_node){.level = 0, .index = s->slot}, s->n_slots);
     while (node.level < s->sum.level) {
-        float *kept = (float *)e->queued->sums[node.level] + begin;
+        float *kept = (float *)e->queued->sums.at[node.level] + begin;
         if (node.index % 2 == 0)
             return e->ops->queue->copy(e->device, QUEUE_COMPUTE, kept, grad, n * sizeof *grad, err);
         TRY(e->ops->optimizer->sum(e->device, QUEUE_COMPUTE, grad, kept, grad, n, err));

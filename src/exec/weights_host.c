@@ -22,14 +22,14 @@ static void pin(exec *e, const float *flat_values)
 {
     queued *q = e->queued;
     void *memory = (void *)(uintptr_t)flat_values;
-    if (q->pinned == memory)
+    if (q->weights.pinned == memory)
         return;
-    if (q->pinned)
-        e->ops->queue->unpin(e->device, q->pinned);
-    q->pinned = NULL;
+    if (q->weights.pinned)
+        e->ops->queue->unpin(e->device, q->weights.pinned);
+    q->weights.pinned = NULL;
     if (memory && e->memory.param &&
         e->ops->queue->pin(e->device, memory, e->memory.param, NULL) == OK)
-        q->pinned = memory;
+        q->weights.pinned = memory;
 }
 
 void weights_bind(exec *e, const float *flat_values)
@@ -38,7 +38,7 @@ void weights_bind(exec *e, const float *flat_values)
     e->params = flat_values;
     if (e->queued) {
         pin(e, flat_values);
-        queued_forget(e);
+        device_weights_forget(e);
     }
     for (size_t i = 0; !e->queued && i < e->n_variants; i++)
         variant_bind(&e->variants[i], flat_values);
@@ -54,7 +54,7 @@ static void host_close(weight_store *s, exec *e)
 {
     (void)s;
     pin(e, NULL);
-    e->ops->release(e->device, SPACE_DEVICE, e->queued->params);
+    e->ops->release(e->device, SPACE_DEVICE, e->queued->weights.params);
 }
 
 static status host_need(weight_store *s, exec *e, int32_t part, int64_t edition, bool *ret_sent,
@@ -63,13 +63,13 @@ static status host_need(weight_store *s, exec *e, int32_t part, int64_t edition,
     int64_t begin = e->flat->parts[part].begin;
     size_t bytes = (size_t)flat_part_elements(e->flat, part) * sizeof(float);
     (void)s;
-    if (queued_has(e, part, edition))
+    if (device_weights_has(e, part, edition))
         return OK;
     *ret_sent = true;
     if (bytes)
-        TRY(e->ops->queue->copy(e->device, QUEUE_UP, (float *)e->queued->params + begin,
+        TRY(e->ops->queue->copy(e->device, QUEUE_UP, (float *)e->queued->weights.params + begin,
                                 e->params + begin, bytes, err));
-    e->queued->editions[part] = edition;
+    e->queued->weights.editions[part] = edition;
     return OK;
 }
 

@@ -49,18 +49,18 @@ static uploaded *uploaded_of(weight_store *s)
 static status device_send(exec *e, int32_t part, const float *data, error *err)
 {
     const part_range *range = &e->flat->parts[part];
-    float *to = (float *)e->queued->params + range->begin;
+    float *to = (float *)e->queued->weights.params + range->begin;
     TRY(e->ops->queue->enter(e->device, err));
     TRY(e->ops->queue->copy(e->device, QUEUE_UP, to, data,
                             (size_t)(range->end - range->begin) * sizeof *to, err));
-    return e->ops->queue->mark(e->device, QUEUE_UP, e->queued->arrivals[part], err);
+    return e->ops->queue->mark(e->device, QUEUE_UP, e->queued->weights.arrivals[part], err);
 }
 
 /* Returns when the device has what it was sent of the part last. */
 static status device_wait(exec *e, int32_t part, error *err)
 {
     TRY(e->ops->queue->enter(e->device, err));
-    return e->ops->queue->wait(e->device, e->queued->arrivals[part], err);
+    return e->ops->queue->wait(e->device, e->queued->weights.arrivals[part], err);
 }
 
 /* To all devices of this backend, until device_unpin. */
@@ -81,9 +81,9 @@ static status uploaded_open(weight_store *s, exec *e, void **ret_params, error *
     queued *q = e->queued;
     (void)s;
     TRY(e->ops->alloc(e->device, SPACE_DEVICE, e->memory.param, "parameters", ret_params, err));
-    q->arrivals = xcalloc((size_t)e->flat->n_parts, sizeof *q->arrivals);
+    q->weights.arrivals = xcalloc((size_t)e->flat->n_parts, sizeof *q->weights.arrivals);
     for (int32_t p = 0; p < e->flat->n_parts; p++)
-        TRY(e->ops->queue->event_create(e->device, &q->arrivals[p], err));
+        TRY(e->ops->queue->event_create(e->device, &q->weights.arrivals[p], err));
     return OK;
 }
 
@@ -91,10 +91,10 @@ static void uploaded_close(weight_store *s, exec *e)
 {
     queued *q = e->queued;
     (void)s;
-    for (int32_t p = 0; q->arrivals && p < e->flat->n_parts; p++)
-        e->ops->queue->event_destroy(e->device, &q->arrivals[p]);
-    free(q->arrivals);
-    e->ops->release(e->device, SPACE_DEVICE, q->params);
+    for (int32_t p = 0; q->weights.arrivals && p < e->flat->n_parts; p++)
+        e->ops->queue->event_destroy(e->device, &q->weights.arrivals[p]);
+    free(q->weights.arrivals);
+    e->ops->release(e->device, SPACE_DEVICE, q->weights.params);
 }
 
 /* It is in QUEUE_UP by then. */
@@ -102,10 +102,10 @@ static status uploaded_need(weight_store *s, exec *e, int32_t part, int64_t edit
                             error *err)
 {
     (void)s, (void)ret_sent;
-    if (queued_has(e, part, edition))
+    if (device_weights_has(e, part, edition))
         return OK;
-    TRY(e->ops->queue->follow(e->device, QUEUE_COMPUTE, e->queued->arrivals[part], err));
-    e->queued->editions[part] = edition;
+    TRY(e->ops->queue->follow(e->device, QUEUE_COMPUTE, e->queued->weights.arrivals[part], err));
+    e->queued->weights.editions[part] = edition;
     return OK;
 }
 

@@ -77,22 +77,3 @@ void queued_destroy(exec *e)
     free(q);
     e->queued = NULL;
 }
-
-void *queued_host_address(const exec *e, const variant *v, graph_val id)
-{
-    const plan_place *place = plan_place_of(v->plan, id);
-    bool is_input = graph_value_at(v->graph, id)->kind == VAL_INPUT;
-    switch (place->slab) {
-    case SLAB_IO:
-        return (char *)(is_input ? e->queued->inputs.host : e->queued->kept) + place->offset;
-    case SLAB_GRAD:
-        return (char *)e->queued->grad + place->offset;
-    case SLAB_PARAM:
-        BUG_ON(!e->params);
-        return (char *)(uintptr_t)e->params + place->offset;
-    case SLAB_CONST:
-        return (void *)(uintptr_t)graph_value_at(v->graph, id)->data;
-    default:
-        BUG("'%s' is kept, and lies where nobody may look", graph_value_at(v->graph, id)->name);
-    }
-}

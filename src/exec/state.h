@@ -57,6 +57,9 @@ bool hooks_cancelled(const exec_hooks *hooks);
 MUST_USE status hooks_ready(const exec_hooks *hooks, const flat *f, int32_t part, const float *grad,
                             error *err);
 
+/* Where the host reads a kept value of a device or writes an input. */
+void *queued_host_address(const exec *e, const variant *v, graph_val id);
+
 /* capacity.c: E_NOMEM if the device's memory that is free is less than what the variants need and others will,
  * with the batch that would fit. Before the slabs are taken. */
 MUST_USE status capacity_check(const exec *e, const exec_options *o, error *err);
@@ -65,8 +68,6 @@ MUST_USE status capacity_check(const exec *e, const exec_options *o, error *err)
 /* For a device whose slabs stand. What was made of it until a failure queued_destroy takes too. */
 MUST_USE status queued_create(exec *e, const exec_options *o, error *err);
 void queued_destroy(exec *e);
-/* Where the host reads a kept value or writes an input. */
-void *queued_host_address(const exec *e, const variant *v, graph_val id);
 /* A word for each part, about all that ran before it was ready, and one for the run. */
 size_t queued_n_faults(const exec *e);
 

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Offsets in a TCP header, and what a connection takes in one segment before its limit is set: the
+/* Offsets in a TCP header, and what a connection takes of one segment before its limit is set: the
  * first words of ZMTP, and not much for as long as that lasts. */
 enum { AT_SEQUENCE = 4, AT_DATA_OFFSET = 12, SEGMENT_MAX = 1024 };
 enum { IP_HEADER_MAX = 60, IP6_HEADER = 40, TCP_HEADER_MAX = 60 };
 
-/* A and M[0] become the bytes of a segment's payload; the packet begins at its TCP header. */
+/* A and M[0] become the bytes of a segment's payload, X those of its header; the packet begins at that. */
 #define PAYLOAD_LENGTH                                                                             \
     BPF_STMT(BPF_LD | BPF_B | BPF_ABS, AT_DATA_OFFSET), BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 4),    \
         BPF_STMT(BPF_ALU | BPF_LSH | BPF_K, 2), BPF_STMT(BPF_MISC | BPF_TAX, 0),                   \
@@ -22,6 +22,10 @@ enum { IP_HEADER_MAX = 60, IP6_HEADER = 40, TCP_HEADER_MAX = 60 };
 
 #define PASS BPF_STMT(BPF_RET | BPF_K, UINT32_MAX)
 #define DROP BPF_STMT(BPF_RET | BPF_K, 0)
+
+/* The first A bytes of the packet: TCP takes them as a shorter segment, and asks for the rest. A segment that
+ * was dropped whole would come again as long as it was, or longer, and never pass. */
+#define CUT BPF_STMT(BPF_RET | BPF_A, 0)
 
 static bool attach(int fd, struct sock_filter *code, size_t n)
 {
@@ -36,7 +40,9 @@ bool byte_limit_prepare(int listening)
         PAYLOAD_LENGTH,
         BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, SEGMENT_MAX, 1, 0),
         PASS,
-        DROP,
+        BPF_STMT(BPF_LD | BPF_IMM, SEGMENT_MAX),
+        BPF_STMT(BPF_ALU | BPF_ADD | BPF_X, 0),
+        CUT,
     };
     return setsockopt(listening, IPPROTO_TCP, TCP_SAVE_SYN, &on, sizeof on) == 0 &&
            attach(listening, small_only, COUNT_OF(small_only));
@@ -71,7 +77,8 @@ bool byte_limit_set(int connection, uint32_t bytes)
         byte_limit_lift(connection);
         return false;
     }
-    /* where the segment ends, counted from the first byte; repeated ones may lie before it */
+    /* where the segment ends, counted from the first byte; repeated ones may lie before it. X becomes
+     * what of it lies beyond the limit. */
     struct sock_filter up_to[] = {
         PAYLOAD_LENGTH,
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT_SEQUENCE),
@@ -81,7 +88,14 @@ bool byte_limit_set(int connection, uint32_t bytes)
         BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 1u << 31, 1, 0),
         BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, bytes, 1, 0),
         PASS,
+        BPF_STMT(BPF_ALU | BPF_SUB | BPF_K, bytes),
+        BPF_STMT(BPF_MISC | BPF_TAX, 0),
+        BPF_STMT(BPF_LD | BPF_MEM, 0),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_X, 0, 1, 0),
         DROP,
+        BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
+        BPF_STMT(BPF_ALU | BPF_SUB | BPF_X, 0),
+        CUT,
     };
     return attach(connection, up_to, COUNT_OF(up_to));
 }

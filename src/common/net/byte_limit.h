@@ -1,6 +1,6 @@
 /*
  * A limit on the bytes that arrive over a TCP connection, kept by the kernel: what the peer sends
- * beyond it is dropped before it is received, so it costs no memory here, and comes again by itself
+ * beyond it is cut off before it is received, so it costs no memory here, and comes again by itself
  * once the limit is lifted. It is a socket filter (BPF) that reads the sequence numbers of segments;
  * the first one is known from the SYN, which the kernel keeps where the listening socket asked for
  * it. Needs no privileges.
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a listening socket: connections it accepts keep their SYN and take small segments only, until
+/* Of a listening socket: connections it accepts keep their SYN and take little of each segment, until
  * a limit is set or lifted. false: this kernel cannot. */
 bool byte_limit_prepare(int listening);
 

@@ -2,19 +2,18 @@
 
 #include "cli/roles/endpoints.h"
 #include "cli/roles/faults.h"
+#include "cli/roles/outcome.h"
 #include "cli/roles/pretrained.h"
 #include "cli/roles/rendezvous/rendezvous.h"
 #include "cli/roles/state.h"
 #include "cli/run/devices.h"
 #include "cli/run/input_files.h"
 #include "cli/run/meeting_place.h"
-#include "cli/run/onnx_file.h"
 #include "cli/run/shape.h"
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
 #include "common/config/training.h"
-#include "common/store/jobstate.h"
 #include "model/initial.h"
 
 #include <stdio.h>
@@ -359,21 +358,6 @@ static status run_roles(process *p, error *err)
     return run_threads(p, err);
 }
 
-/* Where the master could not say how the job ended, because another role of the process failed or
- * it did not come as far. */
-static void note_end(const process *p, status st, const char *text)
-{
-    jobstate now;
-    if (st == OK || !jobdir_is_ours(p->dir) || jobstate_read(p->dir, &now, NULL) != OK)
-        return;
-    bool is_told = now.kind != JOBSTATE_RUNNING && now.kind != JOBSTATE_NONE &&
-                   now.start == jobdir_starts(p->dir);
-    jobstate_fini(&now);
-    error err = ERROR_INIT;
-    if (!is_told && jobstate_end(p->dir, st, text, &err) != OK)
-        LOG_W("NO_STATE", "%s", err.text);
-}
-
 /* Other processes of a cluster follow the job dir, and after a code that may be retried a supervisor
  * starts them again. */
 static void undo_start(const process *p, status st)
@@ -381,25 +365,6 @@ static void undo_start(const process *p, status st)
     bool may_be_retried = status_exit_code(st) >= 128;
     if (p->is_alone || !may_be_retried)
         jobdir_undo_start(p->dir, p->is_alone);
-}
-
-/* The network as others read it. It can be made later too (`tequio export`), so a job whose master
- * does not see the data, or whose network ONNX cannot say, is done all the same. */
-static void write_onnx(const process *p)
-{
-    error err = ERROR_INIT;
-    char *model = jobdir_file(p->dir, "model.safetensors"), *vocabulary = NULL;
-    char *path = jobdir_file(p->dir, "model.onnx");
-    status st = jobdir_read_vocabulary(p->dir, &vocabulary, &err);
-    onnx_file_request request = {
-        .config = p->o->config, .model = model, .vocabulary = vocabulary, .path = path};
-    if (st == OK && jobdir_is_ours(p->dir))
-        st = onnx_file_write(&request, &err);
-    if (st != OK)
-        LOG_W("NO_ONNX", "model.onnx is not written: %s", err.text);
-    free(vocabulary);
-    free(path);
-    free(model);
 }
 
 static status roles_process_run_task(process *p, error *err)
@@ -418,6 +383,8 @@ static status roles_process_run_task(process *p, error *err)
     error mine = ERROR_INIT;
     err = err ? err : &mine;
     status st = roles_process_prepare_dir(p, &done, err);
+    if (st == OK && done)
+        outcome_complete(p->o->config, p->dir);
     if (st != OK || done)
         return is_of_ranks(p) ? dismiss(p, st, err) : st == OK ? dismiss_cluster(p, err) : st;
     st = pretrained_begin(p->o->config, p->dir, err);
@@ -426,9 +393,9 @@ static status roles_process_run_task(process *p, error *err)
                          err);
     if (st == OK)
         st = run_roles(p, err);
-    note_end(p, st, err->text);
+    outcome_note(p->dir, st, err->text);
     if (st == OK)
-        write_onnx(p);
+        outcome_write_onnx(p->o->config, p->dir);
     else
         undo_start(p, st);
     return st;

@@ -1,5 +1,6 @@
 #include "cli/train/launch.h"
 
+#include "cli/roles/outcome.h"
 #include "cli/roles/process.h"
 #include "cli/run/input_files.h"
 #include "cli/train/result.h"
@@ -73,6 +74,8 @@ static status launch_prepare_dir(const train_job *j, const char *logs, const cha
         .check = input_files_check,
     };
     TRY(jobdir_prepare(&request, ret, ret_done, err));
+    if (*ret_done)
+        outcome_complete(j->config, *ret);
     jobdir_let_go(*ret); /* the master takes its lock */
     if (*ret_done)
         return OK;

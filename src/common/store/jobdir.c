@@ -118,6 +118,15 @@ status jobdir_open(const char *path, jobdir **ret, error *err)
     return OK;
 }
 
+bool jobdir_try_lock(jobdir *d)
+{
+    char *path = jobdir_file(d, JOBDIR_LOCK);
+    bool is_held =
+        d->lock_fd >= 0 || lockfile_take(path, &(lockfile_takeover){.us = 0}, &d->lock_fd, NULL) == OK;
+    free(path);
+    return is_held;
+}
+
 void jobdir_let_go(jobdir *d)
 {
     char *path = jobdir_file(d, JOBDIR_LOCK);

@@ -62,6 +62,8 @@ MUST_USE status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool
 MUST_USE status jobdir_check_config(const jobdir *d, const config *c, error *err);
 /* Everybody else's: the dir must be there (created when missing, without config.json). */
 MUST_USE status jobdir_open(const char *path, jobdir **ret, error *err);
+/* Takes its lock if nobody has it; false: somebody has, or it cannot be written here. */
+bool jobdir_try_lock(jobdir *d);
 void jobdir_let_go(jobdir *d); /* of its lock: another process is to be the master */
 void jobdir_close(jobdir **d);
 

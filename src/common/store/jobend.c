@@ -3,7 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
-#include "common/store/jobdir.h"
+#include "common/store/checkpoint.h"
 #include "common/store/jobstate.h"
 
 #include <stdlib.h>
@@ -73,4 +73,23 @@ status jobend_look(const jobend_seeker *who, bool *ret_is_over, error *err)
     }
     jobdir_close(&d);
     return st;
+}
+
+static status note_done(const jobdir *d, error *err)
+{
+    jobstate last;
+    TRY(jobstate_read(d, &last, err));
+    bool is_told = last.kind == JOBSTATE_DONE;
+    jobstate_fini(&last);
+    return is_told ? OK : jobstate_end(d, OK, "", err);
+}
+
+void jobend_complete(const jobdir *d)
+{
+    static const checkpoint_pruning all = {.era = UINT32_MAX, .committed = INT64_MAX};
+    error why = ERROR_INIT;
+    jobdir_tidy(d);
+    checkpoint_sweep_pins(d);
+    if (note_done(d, &why) != OK || checkpoint_prune(d, &all, &why) != OK || checkpoint_sweep(d, &why) != OK)
+        LOG_W("UNTIDY", "the job is done, but not all of its files are as they should be: %s", why.text);
 }

@@ -13,6 +13,7 @@
 #define TEQUIO_COMMON_STORE_JOBEND_H
 
 #include "common/config/config.h"
+#include "common/store/jobdir.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +30,9 @@ bool jobend_sees(const char *job_dir, const char *token);
 
 /* *ret_is_over with OK: the job is done, which is said. Otherwise what its master ended with, and why. */
 MUST_USE status jobend_look(const jobend_seeker *who, bool *ret_is_over, error *err);
+
+/* Of a job that is done, whose master may have been killed as it left: says so in state.json, and removes what
+ * writers that are gone left behind. Warns where that fails. The caller holds the lock. */
+void jobend_complete(const jobdir *d);
 
 #endif

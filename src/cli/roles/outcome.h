@@ -1,0 +1,24 @@
+/*
+ * What the process of a master leaves in the job dir when the job has ended.
+ *
+ * Threads: the process's main one, after its roles have ended.
+ */
+#ifndef TEQUIO_CLI_ROLES_OUTCOME_H
+#define TEQUIO_CLI_ROLES_OUTCOME_H
+
+#include "common/config/config.h"
+#include "common/store/jobdir.h"
+
+/* Says how the job ended where the master could not, because another role of the process failed or it did
+ * not come as far. Does nothing for a process that does not hold the job dir. Warns where it fails. */
+void outcome_note(const jobdir *d, status st, const char *text);
+
+/* model.onnx, the network as other programs read it. `tequio export` can make it later, so a job is done
+ * without it: where the master does not see the data, or ONNX cannot say the network. Warns then. */
+void outcome_write_onnx(const config *c, const jobdir *d);
+
+/* Of a job that was done before this start: completes what the last master did not come to, if it was killed
+ * as it left. Does nothing while another process holds the job dir, or where it cannot be written. */
+void outcome_complete(const config *c, jobdir *d);
+
+#endif

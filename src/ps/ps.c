@@ -199,7 +199,7 @@ static status ps_tick(ps *s, error *err)
         return FAIL(err, s->chief.differs.code, "%s", s->chief.differs.text);
     if (s->set_up && now - s->said_us > SAY_AGAIN_US) {
         s->said_us = now;
-        TRY(table_say_votes(s->table, err));
+        table_say_votes(s->table);
     }
     if (s->standbys.replicator)
         replicator_tick(s->standbys.replicator, now);

@@ -357,57 +357,57 @@ static void replicator_take_welcome(replicator *m, int32_t server, const net_mes
     wire_free(p);
 }
 
-static status take_copied(replicator *m, int32_t part, const wire_head *h, error *err)
+static void take_copied(replicator *m, int32_t part, const wire_head *h)
 {
     copy *c = &m->copies[part];
     int64_t row = wire_pushed_row(h);
     if (c->state != COPY_SENT || h->step != c->version || row >= 64)
-        return OK;
+        return;
     c->missing &= ~((uint64_t)1 << row);
     if (c->missing)
-        return OK;
+        return;
     c->state = COPY_HELD;
     c->is_under_way = false;
     if (c->root.sum && c->root.step < c->version)
         copy_forget_root(c);
     if (c->answerable < c->version) {
         c->answerable = c->version;
-        TRY(m->hooks.visible(m->hooks.user, part, err));
+        m->hooks.visible(m->hooks.user, part);
     }
     tell_backed(m, m->era.placement[part]);
     copies_flow(m, standby_of(m, part));
-    return OK;
 }
 
-static status take_pushed(replicator *m, int32_t server, const wire_head *h, error *err)
+static void take_pushed(replicator *m, int32_t server, const wire_head *h)
 {
     if (h->part >= m->era.flat->n_parts || standby_of(m, h->part) != server)
-        return OK;
+        return;
     standby_link_answered(&m->links[server]);
     copy *c = &m->copies[h->part];
-    if (wire_pushed_row(h) >= 0)
-        return take_copied(m, h->part, h, err);
+    if (wire_pushed_row(h) >= 0) {
+        take_copied(m, h->part, h);
+        return;
+    }
     if (!c->root.sum || h->step != c->root.step)
-        return OK;
+        return;
     copy_forget_root(c);
     c->answerable = h->step + 1;
-    return m->hooks.visible(m->hooks.user, h->part, err);
+    m->hooks.visible(m->hooks.user, h->part);
 }
 
-static status replicator_take(replicator *m, int32_t server, const net_message *message, error *err)
+static void replicator_take(replicator *m, int32_t server, const net_message *message)
 {
     wire_head h;
     if (wire_head_decode(message->head, span_bytes(message->payload), &h, NULL) != OK ||
         !wire_may_say(h.type, ROLE_PS, ROLE_PS))
-        return OK;
+        return;
     if (h.type == WIRE_WELCOME)
         replicator_take_welcome(m, server, message);
     else if (h.type == WIRE_REFUSED)
         link_close(m, server); /* another era, or its copy is not complete: tick asks again */
     else if (h.type == WIRE_PUSHED && h.job_id == m->era.identity.job_id &&
              h.era == m->era.identity.era)
-        return take_pushed(m, server, &h, err);
-    return OK;
+        take_pushed(m, server, &h);
 }
 
 static status replicator_redial(replicator *m, int32_t server, error *err)
@@ -430,9 +430,8 @@ static status serve_link(replicator *m, int32_t server, error *err)
     }
     net_message message;
     while (net_receive(l->socket, &message)) {
-        status st = replicator_take(m, server, &message, err);
+        replicator_take(m, server, &message);
         span_drop(message.payload);
-        TRY(st);
     }
     return OK;
 }

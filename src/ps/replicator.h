@@ -27,7 +27,7 @@ typedef struct replicator replicator;
 
 typedef struct replicator_hooks {
     /* A later version of `part` may be answered, or voted for. */
-    status (*visible)(void *user, int32_t part, error *err);
+    void (*visible)(void *user, int32_t part);
     /* The sum of the reporting part is about to go to `to`: what its slots measured goes in front. */
     void (*sending)(void *user, int64_t step, uint32_t n_slots, const standby_link *to);
     /* The standby of `shard` holds all of it. */

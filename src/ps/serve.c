@@ -94,11 +94,11 @@ static void answer_waiting(ps *s, int32_t part)
     }
 }
 
-status ps_on_visible(void *user, int32_t part, error *err)
+void ps_on_visible(void *user, int32_t part)
 {
     ps *s = user;
     answer_waiting(s, part);
-    return table_say_vote(s->table, part, err);
+    table_say_vote(s->table, part);
 }
 
 void ps_answer_pulls(ps *s)
@@ -133,21 +133,19 @@ status ps_on_applied(void *user, int32_t part, int64_t version, const float *gra
     return histograms_applied(s->histograms, s->table, part, version, grad, err); /* nobody waits for them */
 }
 
-status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, error *err)
+void ps_on_voted(void *user, int32_t part, int64_t step, double square_sum)
 {
-    (void)err;
     ps *s = user;
     if (!ps_acts_for(s, part))
-        return OK; /* who acts for it votes */
+        return; /* who acts for it votes */
     /* the verdict makes a version that the standby must be able to make too */
     if (s->standbys.replicator && replicator_visible(s->standbys.replicator, part, step + 1) <= step)
-        return OK;
+        return;
     Wire__Norm m = WIRE__NORM__INIT;
     m.square_sum = square_sum;
     m.loss_scale = loss_scale_pack(table_scale(s->table, part, step));
     ps_reply_proto(s, &s->chief.peer, (wire_head){.type = WIRE_NORM, .part = part, .step = step},
                    &m.base);
-    return OK;
 }
 
 status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)

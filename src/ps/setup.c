@@ -294,23 +294,21 @@ static void say_ready(ps *s)
         welcome(s, &s->standbys.peers[i]); /* it waits for us to be in this era */
 }
 
-static status say_lost(ps *s)
+static void say_lost(ps *s)
 {
     Wire__Ready ready = WIRE__READY__INIT;
     ready.lost = true;
     ps_reply_proto(s, &s->chief.peer, (wire_head){.type = WIRE_READY}, &ready.base);
-    return OK;
 }
 
 /* The master looks for another one. */
-static status say_damaged(ps *s, const char *why)
+static void say_damaged(ps *s, const char *why)
 {
     Wire__Ready ready = WIRE__READY__INIT;
     ready.damaged = (char *)(uintptr_t)why;
     LOG_E("DAMAGED", "%s", why);
     ps_setup_clear(s);
     ps_reply_proto(s, &s->chief.peer, (wire_head){.type = WIRE_READY}, &ready.base);
-    return OK;
 }
 
 /* What is loaded or drawn, and not held. */
@@ -319,8 +317,12 @@ static status ps_load(ps *s, const Wire__Setup *setup, error *err)
     error why = ERROR_INIT;
     s->loading.is_damaged = false;
     status st = ps_set_up(s, setup, &why);
-    if (st != OK)
-        return s->loading.is_damaged ? say_damaged(s, why.text) : FAIL(err, st, "%s", why.text);
+    if (st != OK && !s->loading.is_damaged)
+        return FAIL(err, st, "%s", why.text);
+    if (st != OK) {
+        say_damaged(s, why.text);
+        return OK;
+    }
     TRY(ps_begin_replicator(s, setup, err));
     s->era.lineage = setup->lineage;
     s->era.begun = s->era.identity.era;
@@ -380,14 +382,17 @@ static status ps_keep(ps *s, const Wire__Setup *m, error *err)
         return OK;
     }
     TRY(hold_on(s, m, &is_lost, err));
-    if (is_lost)
-        return say_lost(s);
+    if (is_lost) {
+        say_lost(s);
+        return OK;
+    }
     s->era.begun = s->era.identity.era;
     ps_keep_reports(s);
     for (int32_t p = 0; p < s->plan.declaration.flat->n_parts; p++)
         s->pulls[p].n = 0;
     say_ready(s);
-    return table_say_votes(s->table, err);
+    table_say_votes(s->table);
+    return OK;
 }
 
 /* Asks the master for the next vector of a part of ours; ready when there is none left. */

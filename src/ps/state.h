@@ -88,10 +88,10 @@ void ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, c
 
 /* serve.c */
 MUST_USE status ps_on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err);
-MUST_USE status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, error *err);
+void ps_on_voted(void *user, int32_t part, int64_t step, double square_sum);
 void ps_take_pull(ps *s, const net_message *m, const wire_head *h);
 /* A later version of it may be answered, once the verdict makes it. */
-MUST_USE status ps_on_visible(void *user, int32_t part, error *err);
+void ps_on_visible(void *user, int32_t part);
 void ps_answer_pulls(ps *s);                    /* of peers that have room again */
 void ps_drop_pulls(ps *s, int connection);      /* it is lost: nobody waits there any more */
 MUST_USE status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err);

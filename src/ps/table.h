@@ -72,7 +72,7 @@ typedef struct table_hooks {
     status (*applied)(void *user, int32_t part, int64_t version, const float *grad, error *err);
     /* The root is there and waits for the verdict; what a device sums, from table_say_summed too. The sum
      * is that of the gradient without its scale. */
-    status (*voted)(void *user, int32_t part, int64_t step, double square_sum, error *err);
+    void (*voted)(void *user, int32_t part, int64_t step, double square_sum);
     void *user;
 } table_hooks;
 
@@ -117,10 +117,10 @@ MUST_USE status table_say_summed(table *t, error *err);
 bool table_is_summing(const table *t);                      /* of some part it is to be said; NULL is fine */
 
 /* Calls hooks.voted again for a part that waits for a verdict. */
-MUST_USE status table_say_vote(table *t, int32_t part, error *err);
+void table_say_vote(table *t, int32_t part);
 /* The same for every part that waits for a verdict, and for the step before: a new
  * master counts both, whatever the last one has heard. */
-MUST_USE status table_say_votes(table *t, error *err);
+void table_say_votes(table *t);
 
 /* The vote on `step`: applies every part that waits for it. */
 MUST_USE status table_verdict(table *t, int64_t step, verdict v, error *err);

@@ -48,22 +48,18 @@ static status end_square_sum(const table *t, int32_t part, double *ret, error *e
 
 /* --- the vote --- */
 
-static status say(table *t, int32_t part, double norm, error *err)
-{
-    entry *e = &t->entries[part];
-    e->norm = norm;
-    return t->hooks.voted(t->hooks.user, part, e->version, norm, err);
-}
-
 /* Of the part that has waited longest. Waits. */
 static status say_next(table *t, error *err)
 {
     int32_t part = t->summing[0];
+    entry *e = &t->entries[part];
     double norm;
     TRY(end_square_sum(t, part, &norm, err));
-    t->entries[part].summing = false;
+    e->norm = norm;
+    e->summing = false;
     memmove(t->summing, t->summing + 1, (size_t)--t->n_summing * sizeof *t->summing);
-    return say(t, part, norm, err);
+    t->hooks.voted(t->hooks.user, part, e->version, norm);
+    return OK;
 }
 
 /* Does not wait. */
@@ -101,20 +97,19 @@ status table_say_summed(table *t, error *err)
     return say_finished(t, err);
 }
 
-status table_say_vote(table *t, int32_t part, error *err)
+void table_say_vote(table *t, int32_t part)
 {
     const entry *e = &t->entries[part];
-    bool waits = e->held && e->root && !e->summing;
-    return waits ? t->hooks.voted(t->hooks.user, part, e->version, e->norm, err) : OK;
+    if (e->held && e->root && !e->summing)
+        t->hooks.voted(t->hooks.user, part, e->version, e->norm);
 }
 
-status table_say_votes(table *t, error *err)
+void table_say_votes(table *t)
 {
     for (int32_t p = 0; p < t->o.flat->n_live_parts; p++) {
         const entry *e = &t->entries[p];
-        TRY(table_say_vote(t, p, err));
+        table_say_vote(t, p);
         if (t->o.votes && e->held && e->version > e->norms_from)
-            TRY(t->hooks.voted(t->hooks.user, p, e->version - 1, e->root ? e->last_norm : e->norm, err));
+            t->hooks.voted(t->hooks.user, p, e->version - 1, e->root ? e->last_norm : e->norm);
     }
-    return OK;
 }

@@ -58,13 +58,11 @@ static status applied(void *user, int32_t part, int64_t version, const float *gr
     return OK;
 }
 
-static status voted(void *user, int32_t part, int64_t step, double square_sum, error *err)
+static void voted(void *user, int32_t part, int64_t step, double square_sum)
 {
-    (void)err;
     run *r = user;
     BUG_ON(part != 0 || step != r->version || r->voted || !(square_sum > 0));
     r->voted = true;
-    return OK;
 }
 
 static void push(run *r, const uint8_t *op)

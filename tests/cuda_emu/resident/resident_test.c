@@ -41,11 +41,10 @@ static resident *opened(const flat *f)
 
 static double norms[8];
 
-static status note_norm(void *user, int32_t part, int64_t step, double square_sum, error *err)
+static void note_norm(void *user, int32_t part, int64_t step, double square_sum)
 {
-    (void)user, (void)step, (void)err;
+    (void)user, (void)step;
     norms[part] = square_sum;
-    return OK;
 }
 
 static servers servers_of(const shape *s)

@@ -22,10 +22,10 @@ static status tell_cuts(void *user, int32_t part, int64_t version, const float *
     return OK;
 }
 
-static status no_vote(void *user, int32_t part, int64_t step, double square_sum, error *err)
+static void no_vote(void *user, int32_t part, int64_t step, double square_sum)
 {
     (void)user, (void)part, (void)step, (void)square_sum;
-    return FAIL(err, E_FAIL, "nobody votes here");
+    fail_msg("nobody votes here");
 }
 
 void server_set_make(server_set *v, shape s, int32_t n, int64_t step, const checkpoint *restore)

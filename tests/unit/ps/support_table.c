@@ -336,10 +336,9 @@ static status quiet_applied(void *user, int32_t part, int64_t version, const flo
     return OK;
 }
 
-static status quiet_voted(void *user, int32_t part, int64_t step, double square_sum, error *err)
+static void quiet_voted(void *user, int32_t part, int64_t step, double square_sum)
 {
-    (void)user, (void)part, (void)step, (void)square_sum, (void)err;
-    return OK;
+    (void)user, (void)part, (void)step, (void)square_sum;
 }
 
 const table_hooks quiet_hooks = {.applied = quiet_applied, .voted = quiet_voted};

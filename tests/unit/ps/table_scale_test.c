@@ -27,11 +27,10 @@ static bool is_bad(int64_t step)
 /* Norms of each part, as they were voted. */
 static double norms[8];
 
-static status note_norm(void *user, int32_t part, int64_t step, double square_sum, error *err)
+static void note_norm(void *user, int32_t part, int64_t step, double square_sum)
 {
-    (void)user, (void)step, (void)err;
+    (void)user, (void)step;
     norms[part] = square_sum;
-    return OK;
 }
 
 static shape scaled_shape(void)

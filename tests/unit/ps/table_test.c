@@ -344,14 +344,12 @@ static status count_applied(void *user, int32_t part, int64_t version, const flo
     return OK;
 }
 
-static status count_voted(void *user, int32_t part, int64_t step, double square_sum, error *err)
+static void count_voted(void *user, int32_t part, int64_t step, double square_sum)
 {
-    (void)err;
     poll *p = user;
     assert_int_equal(step, p->step);
     p->squares[part] = square_sum;
     p->n_voted++;
-    return OK;
 }
 
 /* Squares of what is trained, in plain double: close to what the table says, bits aside. */

@@ -17,11 +17,10 @@ enum { STEPS = 4 };
 
 static double norms[STEPS][8]; /* by part, as they were voted */
 
-static status note_norm(void *user, int32_t part, int64_t step, double square_sum, error *err)
+static void note_norm(void *user, int32_t part, int64_t step, double square_sum)
 {
-    (void)user, (void)err;
+    (void)user;
     norms[step][part] = square_sum;
-    return OK;
 }
 
 static void play(int threads, optim_kind kind)

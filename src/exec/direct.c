@@ -5,8 +5,8 @@
  */
 #include "exec/state.h"
 
-static status need_parts(const exec_hooks *hooks, const part_events *events, size_t *at,
-                         int32_t node, error *err)
+static status direct_need_parts(const exec_hooks *hooks, const part_events *events, size_t *at,
+                                int32_t node, error *err)
 {
     int64_t edition; /* the weights are read where they are: nobody keeps a copy */
     for (; *at < events->n && events->items[*at].node == node; (*at)++)
@@ -31,7 +31,7 @@ status exec_run_direct(const exec *e, const variant *v, const exec_hooks *hooks,
     for (int32_t node = 0; node < n_nodes; node++) {
         if (hooks_cancelled(hooks))
             return FAIL(err, E_LOST, "cancelled");
-        TRY(need_parts(hooks, &v->need, &needed, node, err));
+        TRY(direct_need_parts(hooks, &v->need, &needed, node, err));
         TRY(variant_run_node(v, node, e->workspace, err));
         TRY(ready_parts(e, hooks, &v->ready, &readied, node, err));
     }

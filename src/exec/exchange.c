@@ -33,7 +33,7 @@ size_t peers_workspace(const peers *p)
     return p ? (largest_part(p->flat) + (size_t)p->n * GRAIN) * sizeof(float) : 0;
 }
 
-static status join(exec *e, const peers *p, error *err)
+static status exchange_join(exec *e, const peers *p, error *err)
 {
     exchange_buffers *q = &e->queued->exchange;
     q->addends = xcalloc((size_t)p->n, sizeof *q->addends);
@@ -48,7 +48,7 @@ static status join(exec *e, const peers *p, error *err)
 
 void exec_join(exec *e, peers *p, int32_t member)
 {
-    if (!p || !e->queued || !e->memory.grad || join(e, p, NULL) != OK)
+    if (!p || !e->queued || !e->memory.grad || exchange_join(e, p, NULL) != OK)
         return;
     p->engines[member] = e;
     e->queued->exchange.member = member;
@@ -72,7 +72,7 @@ typedef struct piece {
     size_t most;     /* of any member's */
 } piece;
 
-static piece piece_of(const exec *e, const exchange *t, int32_t part, int32_t rank)
+static piece exchange_piece_of(const exec *e, const exchange *t, int32_t part, int32_t rank)
 {
     size_t n = (size_t)flat_part_elements(e->flat, part), members = (size_t)t->with->n;
     size_t most = (n + members * GRAIN - 1) / (members * GRAIN) * GRAIN;
@@ -108,7 +108,7 @@ static status send_pieces(const exec *e, const exchange *t, int32_t part, const 
     const exchange_buffers *b = &e->queued->exchange;
     int32_t n = 0;
     for (int32_t r = 0; r < t->with->n; r++) {
-        piece theirs = piece_of(e, t, part, r);
+        piece theirs = exchange_piece_of(e, t, part, r);
         if (r != t->rank)
             b->exchanges[n++] = (backend_exchange){
                 .with = t->with->member[r],
@@ -132,7 +132,7 @@ static status receive(const exec *e, const exchange *t, int32_t part, const piec
 }
 
 /* A node whose left sibling waits is added to it, as often as there is one. */
-static status add_up(const exec *e, const exchange *t, size_t n, float **ret, error *err)
+static status exchange_add_up(const exec *e, const exchange *t, size_t n, float **ret, error *err)
 {
     float *waiting[32];
     int depth = 0;
@@ -151,11 +151,11 @@ static status add_up(const exec *e, const exchange *t, size_t n, float **ret, er
 
 static status begin_piece(const exec *e, const exchange *t, int32_t part, backend_event *end, error *err)
 {
-    piece x = piece_of(e, t, part, t->rank);
+    piece x = exchange_piece_of(e, t, part, t->rank);
     float *sum = NULL, *host = (float *)engine_of(t, 0)->queued->grad + x.begin;
     TRY(receive(e, t, part, &x, err));
     if (x.n) {
-        TRY(add_up(e, t, x.n, &sum, err));
+        TRY(exchange_add_up(e, t, x.n, &sum, err));
         TRY(queue_of(e)->copy(e->device, QUEUE_PEER, host, sum, x.n * sizeof *sum, err));
     }
     return queue_of(e)->mark(e->device, QUEUE_PEER, end, err);

@@ -20,7 +20,7 @@ static size_t largest_slab(const exec *e, plan_slab slab)
     return most;
 }
 
-static void measure(exec *e, const exec_options *options)
+static void exec_measure_loaded(exec *e, const exec_options *options)
 {
     e->memory = (exec_memory){
         .param = e->flat ? (size_t)e->flat->n_elements * sizeof(float) : 0,
@@ -55,7 +55,7 @@ static status allocate(exec *e, error *err)
 }
 
 /* All that allocate needs to know. */
-static status load(exec *e, const exec_options *options, error *err)
+static status exec_load(exec *e, const exec_options *options, error *err)
 {
     TRYF(e->ops->open(&options->device, &e->device, err), err, "backend %s", e->ops->name);
     for (; e->n_variants < options->n_graphs; e->n_variants++) {
@@ -69,13 +69,13 @@ static status load(exec *e, const exec_options *options, error *err)
             return st;
         }
     }
-    measure(e, options);
+    exec_measure_loaded(e, options);
     return e->ops->queue ? capacity_check(e, options, err) : OK;
 }
 
-static status fill(exec *e, const exec_options *options, error *err)
+static status exec_fill(exec *e, const exec_options *options, error *err)
 {
-    TRY(load(e, options, err));
+    TRY(exec_load(e, options, err));
     TRY(allocate(e, err));
     for (size_t i = 0; i < e->n_variants; i++)
         variant_resolve(&e->variants[i], e->slabs);
@@ -92,7 +92,7 @@ static status fill(exec *e, const exec_options *options, error *err)
     return segments_record(e, err);
 }
 
-static exec *create(const exec_options *options)
+static exec *exec_new(const exec_options *options)
 {
     BUG_ON(!options->backend || options->n_graphs == 0);
     BUG_ON(options->weights && !options->weights->values && !options->backend->queue);
@@ -107,8 +107,8 @@ static exec *create(const exec_options *options)
 
 status exec_measure(const exec_options *options, exec_memory *ret, error *err)
 {
-    exec *e = create(options);
-    status st = load(e, options, err);
+    exec *e = exec_new(options);
+    status st = exec_load(e, options, err);
     if (st == OK)
         *ret = e->memory;
     exec_destroy(&e);
@@ -117,8 +117,8 @@ status exec_measure(const exec_options *options, exec_memory *ret, error *err)
 
 status exec_create(const exec_options *options, exec **ret, error *err)
 {
-    exec *e = create(options);
-    status st = fill(e, options, err);
+    exec *e = exec_new(options);
+    status st = exec_fill(e, options, err);
     if (st != OK) {
         exec_destroy(&e);
         return st;
@@ -165,8 +165,8 @@ status exec_read_params(exec *e, float *ret, error *err)
 }
 
 /* The address of the value called `name`; NULL if it is none that the caller may see. */
-static void *find(exec *e, size_t variant_index, const char *name, bool is_input,
-                  const graph_value **ret_value)
+static void *exec_find(exec *e, size_t variant_index, const char *name, bool is_input,
+                       const graph_value **ret_value)
 {
     BUG_ON(variant_index >= e->n_variants);
     const variant *v = &e->variants[variant_index];
@@ -183,13 +183,13 @@ static void *find(exec *e, size_t variant_index, const char *name, bool is_input
 
 void *exec_input(exec *e, size_t variant_index, const char *name, const graph_value **ret_value)
 {
-    return find(e, variant_index, name, true, ret_value);
+    return exec_find(e, variant_index, name, true, ret_value);
 }
 
 const void *exec_value(exec *e, size_t variant_index, const char *name,
                        const graph_value **ret_value)
 {
-    return find(e, variant_index, name, false, ret_value);
+    return exec_find(e, variant_index, name, false, ret_value);
 }
 
 bool exec_takes_bytes(const exec *e)

@@ -44,7 +44,7 @@ static void *waiting(const exec *e, const variant *v, graph_val id)
 }
 
 /* NULL: it goes up as it is. */
-static const backend_bytes *meaning_of(const exec *e, const variant *v, graph_val id)
+static const backend_bytes *inputs_meaning_of(const exec *e, const variant *v, graph_val id)
 {
     const device_inputs *q = &e->queued->inputs;
     for (size_t i = 0; i < q->n_as_bytes; i++)
@@ -60,14 +60,14 @@ static size_t elements_of(const variant *v, graph_val id)
 
 static status send(const exec *e, const variant *v, graph_val id, error *err)
 {
-    size_t bytes = meaning_of(e, v, id) ? elements_of(v, id) : plan_place_of(v->plan, id)->bytes;
+    size_t bytes = inputs_meaning_of(e, v, id) ? elements_of(v, id) : plan_place_of(v->plan, id)->bytes;
     return e->ops->queue->copy(e->device, QUEUE_UP, waiting(e, v, id),
                                queued_host_address(e, v, id), bytes, err);
 }
 
-static status take(const exec *e, const variant *v, graph_val id, error *err)
+static status inputs_take_value(const exec *e, const variant *v, graph_val id, error *err)
 {
-    const backend_bytes *meaning = meaning_of(e, v, id);
+    const backend_bytes *meaning = inputs_meaning_of(e, v, id);
     if (meaning)
         return e->ops->queue->expand(e->device, v->addresses[id], waiting(e, v, id),
                                      elements_of(v, id), meaning, err);
@@ -105,6 +105,6 @@ status inputs_take(exec *e, const variant *v, error *err)
     TRY(queue->follow(e->device, QUEUE_COMPUTE, q->sent, err));
     for (graph_val i = 0; i < graph_n_values(v->graph); i++)
         if (is_input(v, i))
-            TRY(take(e, v, i, err));
+            TRY(inputs_take_value(e, v, i, err));
     return queue->mark(e->device, QUEUE_COMPUTE, q->taken, err);
 }

@@ -13,7 +13,7 @@ typedef struct range {
 
 /* False where there is nothing to be looked at: other types, values that were fused away. Temporaries
  * may lie in blocks, which zeros fill up. */
-static bool look(const variant *v, graph_val at, range *ret)
+static bool nonfinite_look(const variant *v, graph_val at, range *ret)
 {
     const graph_value *value = graph_value_at(v->graph, at);
     const float *x = v->addresses[at];
@@ -37,7 +37,7 @@ static void note_sources(const variant *v, bool *infinite)
 {
     for (graph_val at = 0; at < graph_n_values(v->graph); at++) {
         range r;
-        if (graph_value_at(v->graph, at)->kind != VAL_TEMP && look(v, at, &r))
+        if (graph_value_at(v->graph, at)->kind != VAL_TEMP && nonfinite_look(v, at, &r))
             infinite[at] = r.has_infinity;
     }
 }
@@ -51,8 +51,8 @@ static bool reads_infinity(const graph_node *n, const bool *infinite)
 }
 
 /* The node to be named, -1 if there is none. */
-static status find(const exec *e, const variant *v, bool *infinite, int32_t *ret_node, bool *ret_nan,
-                   error *err)
+static status nonfinite_find(const exec *e, const variant *v, bool *infinite, int32_t *ret_node, bool *ret_nan,
+                             error *err)
 {
     int32_t infinity = -1;
     *ret_nan = false;
@@ -63,7 +63,7 @@ static status find(const exec *e, const variant *v, bool *infinite, int32_t *ret
         TRY(variant_run_node(v, i, e->workspace, err));
         for (int32_t k = 0; k < n->n_out; k++) {
             range r;
-            if (n->out[k] == GRAPH_NONE || !look(v, n->out[k], &r))
+            if (n->out[k] == GRAPH_NONE || !nonfinite_look(v, n->out[k], &r))
                 continue;
             infinite[n->out[k]] = r.has_infinity;
             if (r.has_nan) {
@@ -95,7 +95,7 @@ static status describe_operands(const exec *e, const variant *v, int32_t node, b
         TRY(variant_run_node(v, i, e->workspace, err));
     for (int32_t k = 0; k < n->n_in; k++) {
         range r;
-        if (n->in[k] == GRAPH_NONE || is_repeated(n, k) || !look(v, n->in[k], &r))
+        if (n->in[k] == GRAPH_NONE || is_repeated(n, k) || !nonfinite_look(v, n->in[k], &r))
             continue;
         buf_addf(ret, "%s'%s'", ret->size ? ", " : "", graph_value_at(v->graph, n->in[k])->name);
         if (r.low <= r.high)
@@ -113,7 +113,7 @@ status exec_find_nonfinite(exec *e, size_t variant_index, nonfinite *ret, buf *o
     bool *infinite = xcalloc((size_t)graph_n_values(v->graph) + 1, sizeof *infinite);
     int32_t node;
     bool is_nan;
-    status st = find(e, v, infinite, &node, &is_nan, err);
+    status st = nonfinite_find(e, v, infinite, &node, &is_nan, err);
     free(infinite);
     TRY(st);
     if (node >= 0)

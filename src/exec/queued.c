@@ -67,7 +67,7 @@ static status need_part(const walk *w, int32_t part, bool *ret_sent, error *err)
     return w->e->weights->ops->need(w->e->weights, w->e, part, edition, ret_sent, err);
 }
 
-static status need_parts(walk *w, int32_t node, error *err)
+static status queued_need_parts(walk *w, int32_t node, error *err)
 {
     const part_events *events = &w->v->need;
     bool sent = false;
@@ -206,7 +206,7 @@ static status give_segment(walk *w, const segment *s, error *err)
 {
     if (hooks_cancelled(w->hooks))
         return FAIL(err, E_LOST, "cancelled");
-    TRY(need_parts(w, s->first, err));
+    TRY(queued_need_parts(w, s->first, err));
     TRY(segments_play(w->e, w->v, s, err));
     TRY(fetch_kept(w, s, err));
     TRY(fetch_parts(w, s->end - 1, err));
@@ -248,7 +248,7 @@ static status give_all(walk *w, error *err)
 }
 
 /* DOWN follows the last kernel, and kernels what went up for them. */
-static status finish(const exec *e, error *err)
+static status queued_finish(const exec *e, error *err)
 {
     TRY(down_after_compute(e, err));
     TRY(fetch_fault(e, queued_n_faults(e) - 1, err));
@@ -262,7 +262,7 @@ static bool knows_all(const walk *w)
     return keeps_gradients(w->e) && w->delivered && !w->keeps && !w->e->queued->clock.timed && !w->v->times;
 }
 
-static status judge(const walk *w, error *err)
+static status queued_judge(const walk *w, error *err)
 {
     TRY(segments_time(w->e, w->v, err));
     if (w->v->times)
@@ -276,7 +276,7 @@ static void give_up(exec *e, exchange *t, error *err)
     e->queued->inputs.next = NULL;
     e->queued->keeps_word = false;
     bool is_left = exchange_abandon(e, t, err) == OK;
-    if (compute_after_up(e, NULL) != OK || finish(e, NULL) != OK || !is_left)
+    if (compute_after_up(e, NULL) != OK || queued_finish(e, NULL) != OK || !is_left)
         device_weights_forget(e);
 }
 
@@ -296,8 +296,8 @@ status exec_run_queued(exec *e, const variant *v, const exec_hooks *hooks, error
     status st = give_all(&w, err);
     bool ends = !knows_all(&w);
     if (st == OK && ends)
-        st = finish(e, err);
+        st = queued_finish(e, err);
     if (st != OK)
         give_up(e, &w.exchange, err);
-    return st == OK && ends ? judge(&w, err) : st;
+    return st == OK && ends ? queued_judge(&w, err) : st;
 }

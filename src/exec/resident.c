@@ -59,7 +59,7 @@ static status enter(const resident *r, error *err)
 
 /* --- failures --- */
 
-static void keep(resident *r, status st, const error *why)
+static void resident_keep(resident *r, status st, const error *why)
 {
     pthread_mutex_lock(&r->lock);
     if (r->failed == OK && st != OK) {
@@ -76,7 +76,7 @@ static status sound(const resident *r, error *err)
 }
 
 /* What is begun comes behind what may be unsound. */
-static status begin(resident *r, error *err)
+static status resident_begin(resident *r, error *err)
 {
     pthread_mutex_lock(&r->lock);
     status st = sound(r, err);
@@ -113,7 +113,7 @@ static status copy_begin(resident *r, float *to, const float *from, size_t n, er
 static void copy(part_store *s, float *to, const float *from, size_t n)
 {
     error why = ERROR_INIT;
-    keep(of(s), copy_begin(of(s), to, from, n, &why), &why);
+    resident_keep(of(s), copy_begin(of(s), to, from, n, &why), &why);
 }
 
 static status sum_begin(resident *r, float *dst, const float *left, const float *right, size_t n,
@@ -126,11 +126,11 @@ static status sum_begin(resident *r, float *dst, const float *left, const float 
 static void sum(part_store *s, float *dst, const float *left, const float *right, size_t n)
 {
     error why = ERROR_INIT;
-    keep(of(s), sum_begin(of(s), dst, left, right, n, &why), &why);
+    resident_keep(of(s), sum_begin(of(s), dst, left, right, n, &why), &why);
 }
 
 /* One way or the other, in pieces of the stage; behind what COMPUTE has. */
-static status move(resident *r, float *there, float *here, size_t n, bool up, error *err)
+static status resident_move(resident *r, float *there, float *here, size_t n, bool up, error *err)
 {
     const backend_queue_ops *queue = queue_of(r);
     TRY(enter(r, err));
@@ -154,7 +154,7 @@ static status read_down(part_store *s, const float *from, size_t n, float *room,
                         error *err)
 {
     pthread_mutex_lock(&of(s)->lock);
-    status st = move(of(s), (float *)(uintptr_t)from, room, n, false, err);
+    status st = resident_move(of(s), (float *)(uintptr_t)from, room, n, false, err);
     pthread_mutex_unlock(&of(s)->lock);
     *ret = room;
     return st;
@@ -163,7 +163,7 @@ static status read_down(part_store *s, const float *from, size_t n, float *room,
 static status write_up(part_store *s, float *to, const float *host, size_t n, error *err)
 {
     pthread_mutex_lock(&of(s)->lock);
-    status st = move(of(s), to, (float *)(uintptr_t)host, n, true, err);
+    status st = resident_move(of(s), to, (float *)(uintptr_t)host, n, true, err);
     pthread_mutex_unlock(&of(s)->lock);
     return st;
 }
@@ -186,24 +186,24 @@ static status give(part_store *s, int32_t part, error *err)
 
 /* --- what the server makes of it --- */
 
-static status update(part_optimizer *o, const struct update_part *u, const float *grad,
-                     const float *weight_in, float *weight_out, float *const *state_in,
-                     float *const *state_out, error *err)
+static status resident_update(part_optimizer *o, const struct update_part *u, const float *grad,
+                              const float *weight_in, float *weight_out, float *const *state_in,
+                              float *const *state_out, error *err)
 {
     resident *r = of_optimizer(o);
     (void)state_in; /* in place, like the weights: no cut holds any of it */
     BUG_ON(weight_in != weight_out);
-    TRY(begin(r, err));
+    TRY(resident_begin(r, err));
     return r->choice.ops->optimizer->update(r->device, QUEUE_COMPUTE, u, grad, weight_out, state_out, err);
 }
 
-static status square_sums(part_optimizer *o, int32_t part, const struct update_span *spans,
-                          size_t n_spans, const float *x, size_t n, error *err)
+static status resident_square_sums(part_optimizer *o, int32_t part, const struct update_span *spans,
+                                   size_t n_spans, const float *x, size_t n, error *err)
 {
     resident *r = of_optimizer(o);
     const hands *h = &r->parts[part];
     const backend_queue_ops *queue = queue_of(r);
-    TRY(begin(r, err));
+    TRY(resident_begin(r, err));
     TRY(r->choice.ops->optimizer->square_sums(r->device, QUEUE_COMPUTE, r->terms + h->terms, x, spans,
                                               n_spans, err));
     TRY(queue->copy(r->device, QUEUE_COMPUTE, r->terms_here + h->terms, r->terms + h->terms,
@@ -214,14 +214,14 @@ static status square_sums(part_optimizer *o, int32_t part, const struct update_s
 static status has_terms(part_optimizer *o, int32_t part, bool *ret, error *err)
 {
     resident *r = of_optimizer(o);
-    TRY(begin(r, err));
+    TRY(resident_begin(r, err));
     return queue_of(r)->reached(r->device, r->parts[part].summed, ret, err);
 }
 
 static status terms(part_optimizer *o, int32_t part, size_t n, double *ret, error *err)
 {
     resident *r = of_optimizer(o);
-    TRY(begin(r, err));
+    TRY(resident_begin(r, err));
     TRY(queue_of(r)->wait(r->device, r->parts[part].summed, err));
     memcpy(ret, r->terms_here + r->parts[part].terms, n * sizeof *ret);
     return OK;
@@ -239,8 +239,8 @@ static const part_memory_ops memory = {
 };
 
 static const part_optimizer_ops optimizer = {
-    .update = update,
-    .square_sums = square_sums,
+    .update = resident_update,
+    .square_sums = resident_square_sums,
     .has_terms = has_terms,
     .terms = terms,
 };

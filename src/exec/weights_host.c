@@ -18,7 +18,7 @@ typedef struct host_weights {
 
 /* Without pinning copies up take a detour, and are right all the same: somebody else may have
  * pinned the memory already, or the system may not let us. */
-static void pin(exec *e, const float *flat_values)
+static void weights_host_pin(exec *e, const float *flat_values)
 {
     queued *q = e->queued;
     void *memory = (void *)(uintptr_t)flat_values;
@@ -37,7 +37,7 @@ void weights_bind(exec *e, const float *flat_values)
     BUG_ON(e->weights->ops != &weights_on_host);
     e->params = flat_values;
     if (e->queued) {
-        pin(e, flat_values);
+        weights_host_pin(e, flat_values);
         device_weights_forget(e);
     }
     for (size_t i = 0; !e->queued && i < e->n_variants; i++)
@@ -53,7 +53,7 @@ static status host_open(weight_store *s, exec *e, void **ret_params, error *err)
 static void host_close(weight_store *s, exec *e)
 {
     (void)s;
-    pin(e, NULL);
+    weights_host_pin(e, NULL);
     e->ops->release(e->device, SPACE_DEVICE, e->queued->weights.params);
 }
 

@@ -142,7 +142,7 @@ static status uploaded_join(weight_store *s, exec *e, error *err)
 }
 
 /* Whatever became of a device, the others are waited for, and the memory goes back. */
-static status end(uploaded *u, transfer *t, error *err)
+static status weights_uploaded_end(uploaded *u, transfer *t, error *err)
 {
     status st = OK;
     for (size_t i = 0; t->part >= 0 && i < u->n_engines; i++) {
@@ -159,13 +159,13 @@ static status uploaded_settle(weight_store *s, error *err)
     uploaded *u = uploaded_of(s);
     status st = OK;
     for (size_t i = 0; i < TRANSFERS; i++) {
-        status one = end(u, &u->transfers[(u->next + i) % TRANSFERS], st == OK ? err : NULL);
+        status one = weights_uploaded_end(u, &u->transfers[(u->next + i) % TRANSFERS], st == OK ? err : NULL);
         st = st == OK ? one : st;
     }
     return st;
 }
 
-static bool is_known(const uploaded *u, const float *data)
+static bool weights_uploaded_is_known(const uploaded *u, const float *data)
 {
     for (size_t i = 0; i < u->n_pinned; i++)
         if ((const char *)data >= u->pinned[i].begin && (const char *)data < u->pinned[i].end)
@@ -178,8 +178,8 @@ static status uploaded_put(weight_store *s, int32_t part, span *weights, error *
     uploaded *u = uploaded_of(s);
     transfer *t = &u->transfers[u->next++ % TRANSFERS];
     const float *data = t->stage;
-    TRY(end(u, t, err));
-    if (is_known(u, weights->floats)) {
+    TRY(weights_uploaded_end(u, t, err));
+    if (weights_uploaded_is_known(u, weights->floats)) {
         t->held = span_hold(weights);
         data = t->held->floats;
     } else {
@@ -224,7 +224,7 @@ static void uploaded_leave(weight_store *s)
 {
     uploaded *u = uploaded_of(s);
     for (size_t i = 0; i < TRANSFERS; i++)
-        (void)end(u, &u->transfers[i], NULL);
+        (void)weights_uploaded_end(u, &u->transfers[i], NULL);
     if (u->are_known)
         device_unpin(u->engines[0], u->stages);
     u->are_known = false;

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-static status say_hello(kv *k, int32_t s, error *err)
+static status kv_say_hello(kv *k, int32_t s, error *err)
 {
     span payload = span_for_call(k->hello->data, k->hello->size);
     wire_head h = k->identity;
@@ -114,7 +114,7 @@ status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, cons
     /* servers were not ready when they first heard of us; now they are */
     for (int32_t s = 0; s < k->n_servers; s++)
         if (!k->servers[s].welcomed)
-            TRY(say_hello(k, s, err));
+            TRY(kv_say_hello(k, s, err));
     return OK;
 }
 
@@ -157,7 +157,7 @@ static status resend(kv *k, int32_t s, error *err)
     return pushes_flow(k, s, err);
 }
 
-static status take_welcome(kv *k, int32_t s, const net_message *m, error *err)
+static status kv_take_welcome(kv *k, int32_t s, const net_message *m, error *err)
 {
     ProtobufCMessage *message = NULL;
     if (wire_unpack(WIRE_WELCOME, span_data(m->payload), span_bytes(m->payload),
@@ -206,7 +206,7 @@ static void take_gone(kv *k, const wire_head *h)
     k->hooks.gone(k->hooks.user, h->part, wire_gone_newest(h));
 }
 
-static status take_refused(kv *k, int32_t s, const wire_head *h, const net_message *m, error *err)
+static status kv_take_refused(kv *k, int32_t s, const wire_head *h, const net_message *m, error *err)
 {
     ProtobufCMessage *message = NULL;
     if (wire_unpack(WIRE_REFUSED, span_data(m->payload), span_bytes(m->payload),
@@ -216,19 +216,19 @@ static status take_refused(kv *k, int32_t s, const wire_head *h, const net_messa
     wire_free(message);
     /* a newer era: the server may know its master's address */
     bool is_behind = h->job_id == k->identity.job_id && h->era > k->identity.era;
-    return is_behind ? say_hello(k, s, err) : OK;
+    return is_behind ? kv_say_hello(k, s, err) : OK;
 }
 
-static status take(kv *k, int32_t s, const net_message *m, error *err)
+static status kv_take(kv *k, int32_t s, const net_message *m, error *err)
 {
     wire_head h;
     if (wire_head_decode(m->head, span_bytes(m->payload), &h, NULL) != OK ||
         !wire_may_say(h.type, ROLE_PS, ROLE_WORKER))
         return OK;                  /* not ours: never trusted, never fatal */
     if (h.type == WIRE_WELCOME)
-        return take_welcome(k, s, m, err);
+        return kv_take_welcome(k, s, m, err);
     if (h.type == WIRE_REFUSED)
-        return take_refused(k, s, &h, m, err);
+        return kv_take_refused(k, s, &h, m, err);
     if (!is_current(k, &h) || k->placement[h.part] != s)
         return OK;
     if (h.type == WIRE_PUSHED) {
@@ -248,7 +248,7 @@ static status events_take(kv *k, int32_t s, error *err)
     while (net_next_event(k->sockets[s], &event)) {
         k->servers[s].refused = event.why;
         if (event.kind == NET_UP)
-            TRY(say_hello(k, s, err));
+            TRY(kv_say_hello(k, s, err));
         else
             return redial(k, s, err);
     }
@@ -261,7 +261,7 @@ status kv_serve(kv *k, error *err)
         TRY(events_take(k, s, err));
         net_message m;
         while (net_receive(k->sockets[s], &m)) {
-            status st = take(k, s, &m, err);
+            status st = kv_take(k, s, &m, err);
             span_drop(m.payload);
             TRYF(st, err, "server %s", k->servers[s].endpoint);
         }
@@ -284,7 +284,7 @@ static status say_again(kv *k, int64_t now, error *err)
 status kv_greet(kv *k, error *err)
 {
     for (int32_t s = 0; s < k->n_servers; s++)
-        TRY(say_hello(k, s, err));
+        TRY(kv_say_hello(k, s, err));
     return OK;
 }
 
@@ -293,7 +293,7 @@ status kv_tick(kv *k, error *err)
     wire_head alive = k->identity;
     alive.type = WIRE_HEARTBEAT;
     for (int32_t s = 0; s < k->n_servers; s++)
-        TRY(k->servers[s].welcomed ? kv_send(k, s, &alive, NULL, err) : say_hello(k, s, err));
+        TRY(k->servers[s].welcomed ? kv_send(k, s, &alive, NULL, err) : kv_say_hello(k, s, err));
     return say_again(k, clock_us(), err);
 }
 

@@ -32,7 +32,7 @@ static void refuse_member(master *m, member *one, const error *why)
 }
 
 /* What it declares is heard once it is known whose files are the job's. */
-static void welcome(master *m, const member *one)
+static void admission_welcome(master *m, const member *one)
 {
     Wire__Welcome w = WIRE__WELCOME__INIT;
     w.incarnation = one->incarnation;
@@ -86,7 +86,7 @@ static status settle_files(master *m, error *err)
         if (one->alive && master_check_member(m, one, &why) != OK)
             refuse_member(m, one, &why);
         else if (one->alive && !one->declared)
-            welcome(m, one);
+            admission_welcome(m, one);
     }
     return OK;
 }
@@ -150,7 +150,7 @@ status master_take_hello(master *m, const net_message *message, const Wire__Hell
     if (one->refused)
         return OK;
     if (m->files.settled == was_settled) /* else all were welcomed */
-        welcome(m, one);
+        admission_welcome(m, one);
     if (changed && m->views.deal)
         deal_forget_worker(m->views.deal, &(view_lane){one->trainer, one->index, 0});
     m->views.is_due |= changed && m->phase >= RUN;

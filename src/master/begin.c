@@ -6,7 +6,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 
-static bool all_ready(const master *m)
+static bool master_all_ready(const master *m)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)
         if (!m->servers[i].ready)
@@ -54,7 +54,7 @@ static status begin(master *m, error *err)
 
 status master_try_begin(master *m, error *err)
 {
-    if (m->phase != SETUP || !all_ready(m))
+    if (m->phase != SETUP || !master_all_ready(m))
         return OK;
     error why = ERROR_INIT;
     status st = begin(m, &why);
@@ -81,7 +81,7 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     one->lineage = m->era.lineage;
     one->lowest = r->step;
     one->newest = r->newest;
-    if (!all_ready(m))
+    if (!master_all_ready(m))
         return OK;
     int64_t saved = m->era.start;
     const char *why = NULL;

@@ -39,8 +39,8 @@ static status lease_find_start(master *m, const char **ret_why, error *err)
 }
 
 /* The batch enters the accounts as of the version it made, which a server tells. */
-static status take_report(master *m, const member *from, const wire_head *h, const Wire__Report *r,
-                          error *err)
+static status lease_scheduler_take_report(master *m, const member *from, const wire_head *h,
+                                          const Wire__Report *r, error *err)
 {
     (void)from, (void)r, (void)err;
     if (leases_report(m->leasing.leases, h->step, clock_us()))
@@ -48,7 +48,7 @@ static status take_report(master *m, const member *from, const wire_head *h, con
     return OK;
 }
 
-static void begin(master *m)
+static void lease_scheduler_begin(master *m)
 {
     if (!m->leasing.leases)
         m->leasing.leases = leases_create(
@@ -143,11 +143,11 @@ const scheduler lease_scheduler = {
     .expect = expect,
     .ready = lease_take_ready,
     .find_start = lease_find_start,
-    .begin = begin,
+    .begin = lease_scheduler_begin,
     .hello = lease_take_hello,
     .suspect = suspect,
     .lanes = set_lanes,
     .assign = send_leases,
-    .report = take_report,
+    .report = lease_scheduler_take_report,
     .say_wait = lease_say_wait,
 };

@@ -206,7 +206,7 @@ static status master_build(master *m, error *err)
     return OK;
 }
 
-static void unbuild(master *m)
+static void master_unbuild(master *m)
 {
     for (int32_t i = 0; m->servers && i < m->o->n_servers; i++) {
         net_close(&m->servers[i].socket, 2000);
@@ -246,7 +246,7 @@ status master_dismiss(const master_options *options, error *err)
     status st = open_sockets(&m, err);
     if (st == OK)
         master_shut_down(&m, OK, "it was done before");
-    unbuild(&m);
+    master_unbuild(&m);
     return st;
 }
 
@@ -267,6 +267,6 @@ status master_run(const master_options *options, error *err)
     tell_state(&m, st, e->text);
     if (m.listener && !m.ending.superseded)
         master_shut_down(&m, st, e->text);
-    unbuild(&m);
+    master_unbuild(&m);
     return st;
 }

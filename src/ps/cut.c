@@ -57,7 +57,7 @@ struct cuts {
     size_t n_past;
 };
 
-static void append(cut **list, cut *c)
+static void cut_append(cut **list, cut *c)
 {
     while (*list)
         list = &(*list)->next;
@@ -164,7 +164,7 @@ static void *writer_run(void *arg)
         write_cut(c, one);
         pthread_mutex_lock(&c->lock);
         c->writing = NULL;
-        append(&c->done, one);
+        cut_append(&c->done, one);
         net_waker_wake(c->o.waker);
     }
     pthread_mutex_unlock(&c->lock);
@@ -199,7 +199,7 @@ static void hand_to_writer(cuts *c, cut *one)
         return;
     cut_take_out(c, one);
     pthread_mutex_lock(&c->lock);
-    append(&c->complete, one);
+    cut_append(&c->complete, one);
     pthread_cond_signal(&c->work);
     pthread_mutex_unlock(&c->lock);
 }
@@ -350,7 +350,7 @@ static void let_missed_go(cuts *c, const table *t)
     }
 }
 
-static void begin(cuts *c, table *t, const cut_call *call, int32_t shard)
+static void cut_open(cuts *c, table *t, const cut_call *call, int32_t shard)
 {
     cut *one = xcalloc(1, sizeof *one);
     one->id = call->id;
@@ -362,7 +362,7 @@ static void begin(cuts *c, table *t, const cut_call *call, int32_t shard)
     one->parts = xcalloc((size_t)c->o.flat->n_parts, sizeof *one->parts);
     for (int32_t p = 0; p < c->o.flat->n_parts; p++)
         one->missing += c->o.placement[p] == shard;
-    append(&c->open, one);
+    cut_append(&c->open, one);
     for (int32_t p = 0; p < c->o.flat->n_parts; p++)
         if (c->o.placement[p] == shard && table_is_complete(t, p) &&
             (c->o.flat->parts[p].frozen || table_version(t, p) == call->version))
@@ -381,7 +381,7 @@ void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late)
         if (cut_is_known(c, call->id, i))
             resume(c, call->id, i);
         else if (!is_past(c, t, i, call->version))
-            begin(c, t, call, i);
+            cut_open(c, t, call, i);
         else
             *ret_late |= is_ours(c, i);
     }
@@ -438,7 +438,7 @@ static void rest_until_asked(cuts *c, cut *one)
 {
     one->result = (cut_result){.status = OK};
     one->rests = true;
-    append(&c->open, one);
+    cut_append(&c->open, one);
 }
 
 bool cuts_next_result(cuts *c, cut_result *ret)

@@ -62,7 +62,7 @@ void outbox_close(outbox **o)
     *o = NULL;
 }
 
-static account *find(outbox *o, const net_peer *peer)
+static account *outbox_find(outbox *o, const net_peer *peer)
 {
     for (size_t i = 0; i < o->n_accounts; i++)
         if (net_peer_equal(&o->accounts[i].peer, peer))
@@ -73,7 +73,7 @@ static account *find(outbox *o, const net_peer *peer)
 bool outbox_has_room(outbox *o, const net_peer *to, size_t bytes)
 {
     pthread_mutex_lock(&o->lock);
-    account *a = find(o, to);
+    account *a = outbox_find(o, to);
     bool fits = !a || a->bytes + bytes <= o->limit;
     if (!fits)
         a->waits = true;
@@ -103,7 +103,7 @@ static void parcel_left(span *s)
     size_t bytes = s->bytes;
     span_drop(p->held);
     pthread_mutex_lock(&o->lock);
-    account *a = find(o, &p->to);
+    account *a = outbox_find(o, &p->to);
     BUG_ON(!a);
     parcel **at = &a->parcels;
     while (*at != p)
@@ -124,7 +124,7 @@ span *outbox_add(outbox *o, const net_peer *to, outbox_label what, span *held)
                      .release = parcel_left,
                      .owner = p};
     pthread_mutex_lock(&o->lock);
-    account *a = find(o, to);
+    account *a = outbox_find(o, to);
     if (!a) {
         GROW(o->accounts, o->cap_accounts, o->n_accounts + 1);
         a = &o->accounts[o->n_accounts++];
@@ -141,7 +141,7 @@ span *outbox_add(outbox *o, const net_peer *to, outbox_label what, span *held)
 bool outbox_has(outbox *o, const net_peer *to, outbox_label what)
 {
     pthread_mutex_lock(&o->lock);
-    const account *a = find(o, to);
+    const account *a = outbox_find(o, to);
     const parcel *p = a ? a->parcels : NULL;
     while (p && (p->what.part != what.part || p->what.asked != what.asked))
         p = p->next;

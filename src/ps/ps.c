@@ -95,7 +95,7 @@ static bool is_expected(const ps *s, const net_message *m, const wire_head *h)
 
 /* Whoever says so of our job, and is not the master for us, may be it: the hello of a connection that
  * was lost is sometimes read after the next one's, and then we answer into the void. */
-static void say_alive(ps *s, const net_message *m, const wire_head *h)
+static void ps_say_alive(ps *s, const net_message *m, const wire_head *h)
 {
     bool may_be = !s->era.identity.job_id || (h->job_id == s->era.identity.job_id && !ps_is_over(s, h));
     wire_head alive = {.type = WIRE_ALIVE};
@@ -125,7 +125,7 @@ static status ps_take(ps *s, net_message *m, error *err)
     if (from_master(s, m))
         s->chief.heard_us = clock_us();
     if (h.type == WIRE_HEARTBEAT) {
-        say_alive(s, m, &h);
+        ps_say_alive(s, m, &h);
         return OK;
     }
     bool is_of_parts = h.type == WIRE_PUSH || h.type == WIRE_PULL || h.type == WIRE_STATE;

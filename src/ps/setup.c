@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void welcome(ps *s, const net_peer *to)
+static void setup_welcome(ps *s, const net_peer *to)
 {
     Wire__Welcome m = WIRE__WELCOME__INIT;
     m.life = s->life;
@@ -83,7 +83,7 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
     }
     if (who.role == ROLE_PS)
         ps_meet_peer(s, &m->from);
-    welcome(s, &m->from);
+    setup_welcome(s, &m->from);
     if (who.role == ROLE_MASTER && s->standbys.replicator)
         replicator_say_backed(s->standbys.replicator);
 }
@@ -291,7 +291,7 @@ static void say_ready(ps *s)
     ps_reply_proto(s, &s->chief.peer, (wire_head){.type = WIRE_READY}, &ready.base);
     buf_fini(&applied);
     for (size_t i = 0; i < s->standbys.n_peers; i++)
-        welcome(s, &s->standbys.peers[i]); /* it waits for us to be in this era */
+        setup_welcome(s, &s->standbys.peers[i]); /* it waits for us to be in this era */
 }
 
 static void say_lost(ps *s)

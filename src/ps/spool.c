@@ -89,7 +89,7 @@ void spool_saved(spool *s, int64_t saved)
             at = &(*at)->next;
 }
 
-static shard *find(const spool *s, uint32_t id, int32_t number)
+static shard *spool_find(const spool *s, uint32_t id, int32_t number)
 {
     shard *one = s->shards;
     while (one && (one->id != id || one->number != number))
@@ -117,7 +117,7 @@ status spool_add(spool *s, const spool_shard *of, error *err)
         free(path);
         return st;
     }
-    shard *one = find(s, of->id, of->number);
+    shard *one = spool_find(s, of->id, of->number);
     if (!one)
         one = insert(s, of);
     if (one->fd >= 0) /* told again, or written again for another era or master */
@@ -130,7 +130,7 @@ status spool_add(spool *s, const spool_shard *of, error *err)
 
 status spool_read(spool *s, uint32_t id, int32_t number, uint64_t offset, buf *ret, error *err)
 {
-    const shard *one = find(s, id, number);
+    const shard *one = spool_find(s, id, number);
     if (!one)
         return FAIL(err, E_PROTOCOL, "no shard %d of cut %u is kept here", number, id);
     buf_clear(ret);

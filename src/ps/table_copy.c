@@ -112,7 +112,7 @@ static status put_vector(table *t, entry *e, const table_row *row, error *err)
 }
 
 /* A copy of another version begins: what came of the last one does not count. */
-static void copy_begin(table *t, entry *e, int64_t version, uint32_t n_vectors)
+static void table_copy_copy_begin(table *t, entry *e, int64_t version, uint32_t n_vectors)
 {
     span_drop(span_move(&e->root));
     e->step_slots = 0;
@@ -141,7 +141,7 @@ status table_take_copy(table *t, int32_t part, int64_t version, const table_row 
     if (e->awaited && version < e->copied)
         return OK; /* a broken connection's last words: the copy has begun anew since */
     if (!e->awaited || version != e->copied)
-        copy_begin(t, e, version, row->n);
+        table_copy_copy_begin(t, e, version, row->n);
     if (!(e->awaited >> row->at & 1))
         return OK;
     TRY(put_vector(t, e, row, err));

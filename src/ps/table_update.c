@@ -71,7 +71,7 @@ static status slots_writable(table *t, entry *e, span *ret_out[OPTIM_SLOTS], err
 }
 
 /* *ret: the weights of the next version; in the place of the last one, or in a block of their own. */
-static status move(table *t, int32_t part, float scale, const float *grad, span **ret, error *err)
+static status table_update_move(table *t, int32_t part, float scale, const float *grad, span **ret, error *err)
 {
     entry *e = &t->entries[part];
     span *slots[OPTIM_SLOTS] = {NULL}, **before = &e->weights[e->version & 1];
@@ -93,14 +93,14 @@ static status move(table *t, int32_t part, float scale, const float *grad, span 
 }
 
 /* Version t becomes t+1. The block of version t-1 goes first, so that its memory can serve. */
-static status apply(table *t, int32_t part, span *root, verdict v, error *err)
+static status table_update_apply(table *t, int32_t part, span *root, verdict v, error *err)
 {
     entry *e = &t->entries[part];
     int64_t next = e->version + 1;
     span **out = &e->weights[next & 1];
     span_drop(*out);
     *out = v.skip ? span_hold(e->weights[e->version & 1]) : NULL;
-    status st = v.skip ? OK : move(t, part, v.scale, root->floats, out, err);
+    status st = v.skip ? OK : table_update_move(t, part, v.scale, root->floats, out, err);
     if (st == OK) {
         e->scales[next & 1] = loss_scale_next(&t->o.scaling, entry_scale(e), v.skip);
         e->version = next;
@@ -117,7 +117,7 @@ static status apply_root(table *t, int32_t part, verdict v, error *err)
 {
     span *root = t->entries[part].root;
     t->entries[part].root = NULL;
-    return apply(t, part, root, v, err);
+    return table_update_apply(t, part, root, v, err);
 }
 
 static status root_reached(table *t, int32_t part, span *root, error *err)
@@ -126,7 +126,7 @@ static status root_reached(table *t, int32_t part, span *root, error *err)
     if (t->hooks.summed)
         t->hooks.summed(t->hooks.user, part, e->version, e->step_slots, root);
     if (!t->o.votes)
-        return apply(t, part, root, as_it_is, err);
+        return table_update_apply(t, part, root, as_it_is, err);
     e->root = root;
     TRY(entry_vote(t, part, root->floats, err));
     /* a standby hears the verdict from the master and the sum from another server, in any order */
@@ -154,7 +154,7 @@ static status push_batch(table *t, int32_t part, int64_t batch, span *sum, push_
     if (*ret == PUSH_TAKEN) {
         e->unit = batch;
         e->step_slots = 1;
-        return apply(t, part, sum, as_it_is, err);
+        return table_update_apply(t, part, sum, as_it_is, err);
     }
     span_drop(sum);
     return OK;

@@ -48,7 +48,7 @@ static void on_refused(void *user, int32_t server, const wire_head *head, const 
     r->o.kv.hooks.refused(r->o.kv.hooks.user, server, head, m);
 }
 
-static void on_part(void *user, const kv_part *p)
+static void async_lane_on_part(void *user, const kv_part *p)
 {
     async_lane *r = user;
     if (r->failed != OK)
@@ -89,7 +89,7 @@ static void on_pushed(void *user, int32_t part, int64_t batch)
 }
 
 /* The note comes before the push. */
-static status on_measured(void *user, kv_beside *b, error *err)
+static status async_lane_on_measured(void *user, kv_beside *b, error *err)
 {
     const async_lane *r = user;
     if (b->push->step != r->result.step)
@@ -106,10 +106,10 @@ status async_lane_create(const async_lane_options *options, async_lane **ret, er
     kv_options servers = options->kv;
     servers.memory = weights_view_store(options->shared.weights)->memory;
     servers.hooks = (kv_hooks){.welcome = on_welcome,
-                               .part = on_part,
+                               .part = async_lane_on_part,
                                .gone = on_gone,
                                .pushed = on_pushed,
-                               .measured = on_measured,
+                               .measured = async_lane_on_measured,
                                .refused = on_refused,
                                .user = r};
     status st = kv_create(&servers, &r->kv, err);
@@ -167,7 +167,7 @@ status async_lane_begin(async_lane *r, uint64_t job_id, uint32_t era, uint32_t i
 
 /* --- leases --- */
 
-static void keep(async_lane *r, lease l)
+static void async_lane_keep(async_lane *r, lease l)
 {
     size_t at = r->n_waiting++;
     for (; at > 0 && r->waiting[at - 1].batch > l.batch; at--)
@@ -223,7 +223,7 @@ static const note *reported(const async_lane *r, int64_t batch)
     return NULL;
 }
 
-static bool has(const async_lane *r, int64_t batch)
+static bool async_lane_has(const async_lane *r, int64_t batch)
 {
     for (size_t i = 0; i < r->n_waiting; i++)
         if (r->waiting[i].batch == batch)
@@ -237,12 +237,12 @@ status async_lane_lease(async_lane *r, int64_t batch, int64_t floor, error *err)
     if (old)
         return report(r, old, err);
     bool gives_way = r->busy && batch < r->now.batch && r->missing;
-    if (has(r, batch) || r->n_waiting + gives_way >= ASYNC_LANE_LEASES)
+    if (async_lane_has(r, batch) || r->n_waiting + gives_way >= ASYNC_LANE_LEASES)
         return OK;
-    keep(r, (lease){batch, floor});
+    async_lane_keep(r, (lease){batch, floor});
     if (gives_way) {
         stop_lane(r);
-        keep(r, r->now);
+        async_lane_keep(r, r->now);
     }
     TRY(start_next(r, err));
     step_slot next = steps_slot(&r->steps, batch, 0);
@@ -255,7 +255,7 @@ status async_lane_lease(async_lane *r, int64_t batch, int64_t floor, error *err)
 
 /* The lane is done with a part of `now`: its gradient goes out, the next batch may have its
  * place. */
-static status take_ready(async_lane *r, const note *n, error *err)
+static status async_lane_take_ready(async_lane *r, const note *n, error *err)
 {
     if (r->pushing != n->step) {
         r->pushing = n->step;
@@ -280,7 +280,7 @@ status async_lane_serve(async_lane *r, error *err)
     TRY(kv_serve(r->kv, err));
     while (r->busy && !r->missing && lane_notes_take(r->o.shared.notes, r->now.batch, &n)) {
         if (n.kind == NOTE_READY)
-            TRY(take_ready(r, &n, err));
+            TRY(async_lane_take_ready(r, &n, err));
         else if (n.kind == NOTE_MEASURED)
             r->result = n;
         else

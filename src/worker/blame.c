@@ -45,7 +45,7 @@ static status read_weights(const lane_options *o, exec *from, again *a, error *e
     return exec_read_params(from, weights, err);
 }
 
-static status fill(again *a, const lane_options *o, const lane_next *what, error *err)
+static status blame_fill(again *a, const lane_options *o, const lane_next *what, error *err)
 {
     inputs in;
     const data_batch *batch = NULL;
@@ -69,11 +69,11 @@ static status make_again(again *a, const lane_options *o, const graph *g, const 
     TRY(loader_create(&reading, &a->loader, err));
     TRY(exec_create(&options, &a->exec, err));
     exec_bind_params(a->exec, a->weights);
-    return fill(a, o, what, err);
+    return blame_fill(a, o, what, err);
 }
 
-static status find(const lane_options *o, const graph *g, const lane_next *what, again *a, buf *ret,
-                   error *err)
+static status blame_find(const lane_options *o, const graph *g, const lane_next *what, again *a, buf *ret,
+                         error *err)
 {
     nonfinite first;
     buf operands = BUF_INIT;
@@ -106,7 +106,7 @@ void blame(const lane_options *o, exec *e, const lane_next *what, buf *ret)
                      "the last update has made '%s' a tensor of numbers that are not finite: its "
                      "gradient or the learning rate was too large",
                      bad);
-        else if (find(o, g, what, &a, ret, NULL) != OK)
+        else if (blame_find(o, g, what, &a, ret, NULL) != OK)
             buf_clear(ret);
     }
     again_fini(&a);

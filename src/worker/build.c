@@ -52,7 +52,7 @@ static size_t credit(const worker *w)
     return w->store->is_host ? (size_t)config_int(w->o->config, "distributed.credit_bytes") : SIZE_MAX;
 }
 
-static status check_memory(const worker *w, error *err)
+static status build_check_memory(const worker *w, error *err)
 {
     return worker_memory_check(&(worker_memory){.config = w->o->config,
                                                 .variants = &w->variants,
@@ -69,7 +69,7 @@ status worker_build(worker *w, error *err)
     TRY(variants_build(w->o->config, &w->variants, err));
     if (w->o->self.index == 0)
         variants_warn(w->o->config, &w->variants);
-    TRY(check_memory(w, err));
+    TRY(build_check_memory(w, err));
     TRY(net_waker_create(&w->waker, err));
     w->reports = reports_create();
     w->store = part_store_or_host(w->o->resident ? resident_store(w->o->resident) : NULL);

@@ -18,7 +18,7 @@ status inputs_bind(exec *e, size_t variant, const dataset *data, inputs *ret, er
     return OK;
 }
 
-static backend_bytes meaning_of(const data_field *f)
+static backend_bytes inputs_bytes_of(const data_field *f)
 {
     backend_bytes b = {.channels = f->bytes.channels, .inner = 1};
     for (int32_t i = 1; b.channels > 1 && i < f->rank; i++)
@@ -34,7 +34,7 @@ void inputs_as_bytes(exec *e, const loader *l)
     size_t n;
     const data_field *fields = loader_fields(l, &n);
     for (size_t i = 0; i < n; i++) {
-        backend_bytes meaning = meaning_of(&fields[i]);
+        backend_bytes meaning = inputs_bytes_of(&fields[i]);
         if (fields[i].dtype == DT_U8 && fields[i].bytes.channels)
             exec_input_as_bytes(e, fields[i].name, &meaning);
     }

@@ -42,7 +42,7 @@ struct lane {
     int64_t waited_us;              /* ...in it, for weights: says nothing about this lane */
 };
 
-static void grad_is_back(span *s)
+static void lane_grad_is_back(span *s)
 {
     lane *l = s->owner;
     pthread_mutex_lock(&l->lock);
@@ -63,7 +63,7 @@ static status build_loader(lane *l, error *err)
     return OK;
 }
 
-static status build(lane *l, error *err)
+static status lane_build(lane *l, error *err)
 {
     TRY(lane_exec_build(&l->o, &l->exec, err));
     exec_fingerprint(l->exec, l->fingerprint, sizeof l->fingerprint);
@@ -75,7 +75,7 @@ static status build(lane *l, error *err)
         l->grads[p] = (span){.floats = exec_grad(l->exec) + l->o.flat->parts[p].begin,
                              .bytes = (size_t)flat_part_elements(l->o.flat, p) * sizeof(float),
                              .writable = true,
-                             .release = grad_is_back,
+                             .release = lane_grad_is_back,
                              .owner = l};
     TRY(build_loader(l, err));
     return lane_exec_begin(&l->o, l->exec, err);
@@ -83,7 +83,7 @@ static status build(lane *l, error *err)
 
 /* --- the lane's thread: one slot --- */
 
-static status need(void *user, int32_t part, int64_t *ret_edition, error *err)
+static status lane_need_part(void *user, int32_t part, int64_t *ret_edition, error *err)
 {
     lane *l = user;
     int64_t begin = clock_us();
@@ -142,7 +142,7 @@ static note note_of(const lane *l, note_kind kind, int32_t part)
                   .part = part};
 }
 
-static void measure(const lane *l, const inputs *in)
+static void lane_measure(const lane *l, const inputs *in)
 {
     int64_t us = clock_us() - l->begin_us - l->waited_us;
     slot_report r = {.step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
@@ -161,7 +161,7 @@ static void measure(const lane *l, const inputs *in)
 }
 
 /* Adds what this lane has of `node` to what others have. */
-static status give(lane *l, tree_node node, const float *grad, note *n, error *err)
+static status lane_hand_over(lane *l, tree_node node, const float *grad, note *n, error *err)
 {
     span *borrowed = NULL;
     if (l->now.last) {
@@ -182,19 +182,19 @@ static status ready(void *user, int32_t part, const float *grad, error *err)
     TRY(check_loss(l, in, err));
     TRY(check_gradient(l, part, grad, err));
     if (part == flat_reporting_part(l->o.flat))
-        measure(l, in);
+        lane_measure(l, in);
     note n = note_of(l, NOTE_READY, part);
     if (grad)
-        TRY(give(l, l->place.sum, grad, &n, err));
+        TRY(lane_hand_over(l, l->place.sum, grad, &n, err));
     lane_notes_post(l->o.shared.notes, &n);
     return OK;
 }
 
-static status sum(void *user, int32_t part, tree_node node, const float *grad, error *err)
+static status lane_sum(void *user, int32_t part, tree_node node, const float *grad, error *err)
 {
     lane *l = user;
     note n = note_of(l, NOTE_SUM, part);
-    TRY(give(l, node, grad, &n, err));
+    TRY(lane_hand_over(l, node, grad, &n, err));
     lane_notes_post(l->o.shared.notes, &n);
     return OK;
 }
@@ -205,7 +205,7 @@ static lane_next scaled(const lane *l, step_slot batch, float weight)
     return (lane_next){batch, weight * loss_scale_factor(l->scale)};
 }
 
-static status fill(lane *l, const lane_next *what, error *err)
+static status lane_fill(lane *l, const lane_next *what, error *err)
 {
     size_t variant = variant_of(l, what->batch.n);
     const data_batch *batch = NULL;
@@ -226,7 +226,7 @@ static status ahead(void *user, error *err)
     if (next[1].batch.n)
         loader_prefetch(l->loader, &next[1].batch);
     lane_next first = scaled(l, next[0].batch, next[0].weight);
-    if (first.batch.n && fill(l, &first, NULL) == OK)
+    if (first.batch.n && lane_fill(l, &first, NULL) == OK)
         l->filled = first;
     return OK;
 }
@@ -238,14 +238,14 @@ static status fill_now(lane *l, error *err)
                      l->filled.batch.batch_id == now.batch.batch_id;
     l->filled.batch.n = 0;
     if (!is_filled)
-        TRY(fill(l, &now, err));
+        TRY(lane_fill(l, &now, err));
     l->filled = now;
     return OK;
 }
 
 /* As high a node as the engine can keep sums for: the same for all its slots. One that cannot make all
  * of what others wait for leaves them. */
-static exec_slot place_of(const lane *l)
+static exec_slot lane_place_of(const lane *l)
 {
     uint32_t n = l->now.n_slots;
     uint8_t most = exec_keep_sums(l->exec, l->now.sum.level);
@@ -263,12 +263,12 @@ static exec_slot place_of(const lane *l)
     return p;
 }
 
-static status run(lane *l, error *err)
+static status lane_run_slot(lane *l, error *err)
 {
-    l->place = place_of(l);
-    exec_hooks hooks = {.need = need,
+    l->place = lane_place_of(l);
+    exec_hooks hooks = {.need = lane_need_part,
                         .ready = ready,
-                        .sum = sum,
+                        .sum = lane_sum,
                         .ahead = ahead,
                         .slot = &l->place,
                         .user = l,
@@ -294,12 +294,12 @@ static status fill_scaled(lane *l, error *err)
     return st == OK ? fill_now(l, err) : st;
 }
 
-static status compute(lane *l, error *err)
+static status lane_compute(lane *l, error *err)
 {
     l->begin_us = clock_us();
     l->waited_us = 0;
     TRY(fill_scaled(l, err));
-    TRY(run(l, err));
+    TRY(lane_run_slot(l, err));
     note done = note_of(l, NOTE_DONE, 0);
     lane_notes_post(l->o.shared.notes, &done);
     return OK;
@@ -329,7 +329,7 @@ static void *lane_run(void *arg)
     lane *l = arg;
     log_set_task(l->o.task);
     error failure = ERROR_INIT;
-    status st = build(l, &failure);
+    status st = lane_build(l, &failure);
     pthread_mutex_lock(&l->lock);
     l->built = true;
     l->build_status = st;
@@ -337,7 +337,7 @@ static void *lane_run(void *arg)
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->lock);
     while (st == OK && next_slot(l)) {
-        st = compute(l, &failure);
+        st = lane_compute(l, &failure);
         if (st != OK && atomic_load(&l->cancel)) {
             error_clear(&failure);
             st = OK;
@@ -413,7 +413,7 @@ void lane_set_reducer(lane *l, lane_reducer *g)
 }
 
 /* Only a larger share than ever grows it. */
-static void queue_reserve(lane *l)
+static void lane_queue_reserve(lane *l)
 {
     if (l->n < l->cap)
         return;
@@ -430,7 +430,7 @@ static void queue_reserve(lane *l)
 void lane_give(lane *l, const lane_slot *slot)
 {
     pthread_mutex_lock(&l->lock);
-    queue_reserve(l);
+    lane_queue_reserve(l);
     l->queue[(l->first + l->n++) % l->cap] = *slot;
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->lock);

@@ -2,7 +2,8 @@
 
 #include "common/base/log.h"
 
-static status create(const lane_options *o, weight_store *weights, size_t beside, exec **ret, error *err)
+static status lane_exec_create(const lane_options *o, weight_store *weights, size_t beside, exec **ret,
+                               error *err)
 {
     return exec_create(
         &(exec_options){
@@ -24,7 +25,8 @@ static status create(const lane_options *o, weight_store *weights, size_t beside
 static status create_resident(const lane_options *o, exec **ret, error *err)
 {
     error why = ERROR_INIT;
-    status st = create(o, resident_weights(o->resident), resident_bytes(o->flat, o->server_slots), ret, &why);
+    size_t beside = resident_bytes(o->flat, o->server_slots);
+    status st = lane_exec_create(o, resident_weights(o->resident), beside, ret, &why);
     if (st == E_NOMEM) {
         resident_close(o->resident);
         LOG_W("RESIDENT", "the optimizer's state is kept on the host: %s", why.text);
@@ -43,7 +45,7 @@ status lane_exec_build(const lane_options *o, exec **ret, error *err)
         TRY(create_resident(o, ret, err));
     if (*ret)
         return OK;
-    return create(o, weights_view_store(o->shared.weights), 0, ret, err);
+    return lane_exec_create(o, weights_view_store(o->shared.weights), 0, ret, err);
 }
 
 status lane_exec_begin(const lane_options *o, exec *e, error *err)

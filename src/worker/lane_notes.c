@@ -38,7 +38,7 @@ void lane_notes_destroy(lane_notes **l)
 }
 
 /* Only the first turns of the queue grow it; after that a step's notes fit. */
-static void queue_reserve(queue *q)
+static void lane_notes_queue_reserve(queue *q)
 {
     if (q->n < q->cap)
         return;
@@ -54,7 +54,7 @@ void lane_notes_post(lane_notes *l, const note *n)
 {
     pthread_mutex_lock(&l->lock);
     queue *q = &l->queues[n->step & 1];
-    queue_reserve(q);
+    lane_notes_queue_reserve(q);
     q->at[(q->first + q->n++) % q->cap] = *n;
     pthread_mutex_unlock(&l->lock);
     net_waker_wake(l->waker);

@@ -177,7 +177,7 @@ static void give_slot(lane_slots *l, int64_t limit, const nodes_given *g, uint32
 }
 
 /* Those of our slots of the step `given` that no lane has yet. Returns their number. */
-static uint32_t give(lane_slots *l, int64_t limit, const int32_t *lane_of_slot)
+static uint32_t lane_slots_give_new(lane_slots *l, int64_t limit, const int32_t *lane_of_slot)
 {
     uint32_t n = 0, n_slots = steps_slots(&l->steps, l->given), *slots = l->scratch;
     for (uint32_t s = 0; s < n_slots; s++)
@@ -202,8 +202,8 @@ static uint32_t give(lane_slots *l, int64_t limit, const int32_t *lane_of_slot)
 /* Hedged slots come last, and in nodes of their own: ours do not wait for them. */
 uint32_t lane_slots_give(lane_slots *l, int64_t limit)
 {
-    uint32_t n = give(l, limit, l->own);
-    return n + give(l, limit, l->hedged);
+    uint32_t n = lane_slots_give_new(l, limit, l->own);
+    return n + lane_slots_give_new(l, limit, l->hedged);
 }
 
 void lane_slots_next(lane_slots *l)

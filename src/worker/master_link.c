@@ -25,7 +25,7 @@ void master_link_fini(master_link *l, int linger_ms)
     buf_fini(&l->packed);
 }
 
-static status send_head(master_link *l, wire_head h, span *payload, error *err)
+static status master_link_send_head(master_link *l, wire_head h, span *payload, error *err)
 {
     h.job_id = l->identity.job_id;
     h.era = l->identity.era;
@@ -45,16 +45,16 @@ static status send_head(master_link *l, wire_head h, span *payload, error *err)
 status master_link_say(master_link *l, wire_head h, const ProtobufCMessage *m, error *err)
 {
     if (!m)
-        return send_head(l, h, NULL, err);
+        return master_link_send_head(l, h, NULL, err);
     wire_pack(m, &l->packed);
     span payload = span_for_call(l->packed.data, l->packed.size);
-    return send_head(l, h, &payload, err);
+    return master_link_send_head(l, h, &payload, err);
 }
 
 status master_link_say_hello(master_link *l, error *err)
 {
     span payload = span_for_call(l->hello.data, l->hello.size);
-    return send_head(l, (wire_head){.type = WIRE_HELLO}, &payload, err);
+    return master_link_send_head(l, (wire_head){.type = WIRE_HELLO}, &payload, err);
 }
 
 status master_link_report(void *link, int64_t step, uint32_t slot, const ProtobufCMessage *m, error *err)

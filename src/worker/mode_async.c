@@ -8,13 +8,13 @@
 #include <stdlib.h>
 
 /* A batch is reported again when its lease is said again: nothing is kept. */
-static status report(void *user, const note *n, error *err)
+static status mode_async_report(void *user, const note *n, error *err)
 {
     worker *w = user;
     return reports_say(&n->measured, master_link_report, &w->master, err);
 }
 
-static status build(worker *w, const kv_options *servers, error *err)
+static status mode_async_build(worker *w, const kv_options *servers, error *err)
 {
     return async_lanes_create(
         &(async_lanes_options){
@@ -23,62 +23,62 @@ static status build(worker *w, const kv_options *servers, error *err)
             .shared = w->lanes.shared,
             .lanes = w->lanes.at,
             .n_lanes = w->o->n_lanes,
-            .done = report,
+            .done = mode_async_report,
             .user = w,
         },
         &w->async_lanes, err);
 }
 
-static void unbuild(worker *w)
+static void mode_async_unbuild(worker *w)
 {
     async_lanes_destroy(&w->async_lanes);
 }
 
-static status begin(worker *w, const Wire__View *m, const steps *s, error *err)
+static status mode_async_begin(worker *w, const Wire__View *m, const steps *s, error *err)
 {
     (void)m;
     return async_lanes_begin(w->async_lanes, &w->master.identity, s, err);
 }
 
-static status take_lease(worker *w, const wire_head *h, error *err)
+static status mode_async_take_lease(worker *w, const wire_head *h, error *err)
 {
     return async_lanes_lease(w->async_lanes, (uint32_t)wire_lease_lane(h), wire_lease_batch(h),
                              wire_lease_floor(h), err);
 }
 
-static status serve(worker *w, error *err)
+static status mode_async_serve(worker *w, error *err)
 {
     return async_lanes_serve(w->async_lanes, err);
 }
 
-static status tick(worker *w, error *err)
+static status mode_async_tick(worker *w, error *err)
 {
     return async_lanes_tick(w->async_lanes, err);
 }
 
-static net_socket *const *sockets(const worker *w)
+static net_socket *const *mode_async_sockets(const worker *w)
 {
     return async_lanes_sockets(w->async_lanes);
 }
 
-static kv *servers_of(const worker *w)
+static kv *mode_async_servers_of(const worker *w)
 {
     return async_lanes_kv(w->async_lanes);
 }
 
-static int64_t none(const worker *w)
+static int64_t mode_async_none(const worker *w)
 {
     (void)w;
     return -1;
 }
 
-static int64_t progress(const worker *w, bool *ret_busy)
+static int64_t mode_async_progress(const worker *w, bool *ret_busy)
 {
     *ret_busy = async_lanes_is_computing(w->async_lanes);
     return async_lanes_reported(w->async_lanes);
 }
 
-static void say_wait(const worker *w, double waited)
+static void mode_async_say_wait(const worker *w, double waited)
 {
     int64_t batch;
     int32_t part;
@@ -88,7 +88,7 @@ static void say_wait(const worker *w, double waited)
         return;
     }
     char *server = worker_describe_server(w, part);
-    const kv *servers = servers_of(w);
+    const kv *servers = mode_async_servers_of(w);
     bool is_up = kv_server_is_up(servers, kv_server_of(servers, part));
     LOG_W("WAIT", "for=%s batch=%lld first=%d since=%.1fs%s", server, (long long)batch, part, waited,
           is_up ? ": its weights, or batches before this one, are on their way" : "");
@@ -96,16 +96,16 @@ static void say_wait(const worker *w, double waited)
 }
 
 const worker_mode mode_async = {
-    .build = build,
-    .unbuild = unbuild,
-    .begin = begin,
-    .lease = take_lease,
-    .serve = serve,
-    .tick = tick,
-    .sockets = sockets,
-    .kv = servers_of,
-    .held = none,
-    .computing = none,
-    .progress = progress,
-    .say_wait = say_wait,
+    .build = mode_async_build,
+    .unbuild = mode_async_unbuild,
+    .begin = mode_async_begin,
+    .lease = mode_async_take_lease,
+    .serve = mode_async_serve,
+    .tick = mode_async_tick,
+    .sockets = mode_async_sockets,
+    .kv = mode_async_servers_of,
+    .held = mode_async_none,
+    .computing = mode_async_none,
+    .progress = mode_async_progress,
+    .say_wait = mode_async_say_wait,
 };

@@ -8,14 +8,14 @@
 
 #include <stdlib.h>
 
-static kv *servers_of(const worker *w)
+static kv *mode_sync_servers_of(const worker *w)
 {
     return sync_driver_kv(w->sync.driver);
 }
 
 /* --- reports --- */
 
-static status report(void *user, const note *n, error *err)
+static status mode_sync_report(void *user, const note *n, error *err)
 {
     worker *w = user;
     reports_say_fn *say = w->master.welcomed ? master_link_report : NULL;
@@ -23,7 +23,7 @@ static status report(void *user, const note *n, error *err)
 }
 
 /* kv's hook: the same to the server, in front of what it belongs to. */
-static status on_measured(void *user, kv_beside *b, error *err)
+static status mode_sync_on_measured(void *user, kv_beside *b, error *err)
 {
     const worker *w = user;
     const wire_head *h = b->push;
@@ -32,7 +32,7 @@ static status on_measured(void *user, kv_beside *b, error *err)
 }
 
 /* What a push may still go out with is kept: a version that is held was summed on all parts. */
-static status take_recorded(worker *w, const wire_head *h, error *err)
+static status mode_sync_take_recorded(worker *w, const wire_head *h, error *err)
 {
     int64_t held = sync_driver_step(w->sync.driver), step = wire_reported_until(h);
     return reports_recorded(w->reports, step, step < held ? step : held, master_link_report, &w->master, err);
@@ -40,10 +40,10 @@ static status take_recorded(worker *w, const wire_head *h, error *err)
 
 /* --- life --- */
 
-static status build(worker *w, const kv_options *servers, error *err)
+static status mode_sync_build(worker *w, const kv_options *servers, error *err)
 {
     kv_options own = *servers;
-    own.hooks.measured = on_measured;
+    own.hooks.measured = mode_sync_on_measured;
     return sync_driver_create(
         &(sync_driver_options){
             .flat = w->variants.flat,
@@ -53,18 +53,18 @@ static status build(worker *w, const kv_options *servers, error *err)
             .n_lanes = w->o->n_lanes,
             .peers = w->lanes.peers,
             .store = w->store,
-            .measured = report,
+            .measured = mode_sync_report,
             .user = w,
         },
         &w->sync.driver, err);
 }
 
-static void unbuild(worker *w)
+static void mode_sync_unbuild(worker *w)
 {
     sync_driver_destroy(&w->sync.driver);
 }
 
-static status begin(worker *w, const Wire__View *m, const steps *s, error *err)
+static status mode_sync_begin(worker *w, const Wire__View *m, const steps *s, error *err)
 {
     w->sync.delivered = (sync_delivered){.step = -1, .held_step = -1};
     reports_begin(w->reports, m->start_step);
@@ -80,31 +80,31 @@ static status begin(worker *w, const Wire__View *m, const steps *s, error *err)
                              err);
 }
 
-static status take_limit(worker *w, int64_t limit, error *err)
+static status mode_sync_take_limit(worker *w, int64_t limit, error *err)
 {
     return sync_driver_limit(w->sync.driver, limit, err);
 }
 
-static status take_view(worker *w, const lane_share *share, int64_t limit, error *err)
+static status mode_sync_take_view(worker *w, const lane_share *share, int64_t limit, error *err)
 {
     TRY(sync_driver_own(w->sync.driver, share, err));
-    return take_limit(w, limit, err);
+    return mode_sync_take_limit(w, limit, err);
 }
 
-static status serve(worker *w, error *err)
+static status mode_sync_serve(worker *w, error *err)
 {
     return sync_driver_serve(w->sync.driver, err);
 }
 
-static status tick(worker *w, error *err)
+static status mode_sync_tick(worker *w, error *err)
 {
-    return kv_tick(servers_of(w), err);
+    return kv_tick(mode_sync_servers_of(w), err);
 }
 
 /* --- what the master hears --- */
 
 /* Of a step, what is on the servers: the master counts that, and not what is computed. */
-static status say_delivered(worker *w, bool again, error *err)
+static status mode_sync_say_delivered(worker *w, bool again, error *err)
 {
     sync_delivered *last = &w->sync.delivered;
     int64_t step = sync_driver_delivered(w->sync.driver), held = sync_driver_step(w->sync.driver);
@@ -112,12 +112,12 @@ static status say_delivered(worker *w, bool again, error *err)
     if (is_new) {
         last->step = step;
         last->turn_s = (double)(clock_us() - last->held_us) / SECOND_US;
-        last->push_s = (double)(kv_pushing_us(servers_of(w)) - last->pushing_us) / SECOND_US;
+        last->push_s = (double)(kv_pushing_us(mode_sync_servers_of(w)) - last->pushing_us) / SECOND_US;
     }
     if (held != last->held_step) { /* maybe before all was acknowledged that made it */
         last->held_step = held;
         last->held_us = clock_us();
-        last->pushing_us = kv_pushing_us(servers_of(w));
+        last->pushing_us = kv_pushing_us(mode_sync_servers_of(w));
     }
     if (step < 0 || (!is_new && last->view_id == w->view_id && !again))
         return OK;
@@ -129,30 +129,30 @@ static status say_delivered(worker *w, bool again, error *err)
     return master_link_say(&w->master, (wire_head){.type = WIRE_DELIVERED, .step = step}, &m.base, err);
 }
 
-static net_socket *const *sockets(const worker *w)
+static net_socket *const *mode_sync_sockets(const worker *w)
 {
-    return kv_sockets(servers_of(w));
+    return kv_sockets(mode_sync_servers_of(w));
 }
 
-static int64_t held(const worker *w)
+static int64_t mode_sync_held(const worker *w)
 {
     return sync_driver_is_whole(w->sync.driver) ? sync_driver_step(w->sync.driver) : -1;
 }
 
-static int64_t computing(const worker *w)
+static int64_t mode_sync_computing(const worker *w)
 {
     return sync_driver_computing(w->sync.driver);
 }
 
 /* Lanes that were given the next step already only wait. */
-static int64_t progress(const worker *w, bool *ret_busy)
+static int64_t mode_sync_progress(const worker *w, bool *ret_busy)
 {
-    int64_t step = sync_driver_step(w->sync.driver), given = computing(w);
+    int64_t step = sync_driver_step(w->sync.driver), given = mode_sync_computing(w);
     *ret_busy = given >= 0 && given <= step;
     return step;
 }
 
-static void say_wait(const worker *w, double waited)
+static void mode_sync_say_wait(const worker *w, double waited)
 {
     int32_t part, missing = sync_driver_missing(w->sync.driver, &part);
     int64_t step = sync_driver_step(w->sync.driver);
@@ -171,19 +171,19 @@ static void say_wait(const worker *w, double waited)
 }
 
 const worker_mode mode_sync = {
-    .build = build,
-    .unbuild = unbuild,
-    .begin = begin,
-    .view = take_view,
-    .limit = take_limit,
-    .recorded = take_recorded,
-    .serve = serve,
-    .tick = tick,
-    .say_delivered = say_delivered,
-    .sockets = sockets,
-    .kv = servers_of,
-    .held = held,
-    .computing = computing,
-    .progress = progress,
-    .say_wait = say_wait,
+    .build = mode_sync_build,
+    .unbuild = mode_sync_unbuild,
+    .begin = mode_sync_begin,
+    .view = mode_sync_take_view,
+    .limit = mode_sync_take_limit,
+    .recorded = mode_sync_take_recorded,
+    .serve = mode_sync_serve,
+    .tick = mode_sync_tick,
+    .say_delivered = mode_sync_say_delivered,
+    .sockets = mode_sync_sockets,
+    .kv = mode_sync_servers_of,
+    .held = mode_sync_held,
+    .computing = mode_sync_computing,
+    .progress = mode_sync_progress,
+    .say_wait = mode_sync_say_wait,
 };

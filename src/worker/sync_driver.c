@@ -192,7 +192,7 @@ static void on_part(void *user, const kv_part *p)
         f->failed = sync_driver_part(f, p, &f->failure);
 }
 
-static void on_gone(void *user, int32_t part, int64_t newest)
+static void sync_driver_on_gone(void *user, int32_t part, int64_t newest)
 {
     sync_driver *f = user;
     (void)part;
@@ -260,7 +260,7 @@ status sync_driver_create(const sync_driver_options *options, sync_driver **ret,
     servers.memory = weights_view_store(options->shared.weights)->memory;
     servers.hooks = (kv_hooks){.welcome = on_welcome,
                                .part = on_part,
-                               .gone = on_gone,
+                               .gone = sync_driver_on_gone,
                                .measured = on_measured,
                                .refused = on_refused,
                                .user = f};

@@ -35,7 +35,7 @@ const char *worker_unless_silent(const worker *w, const char *doing)
     return is_silent ? "there is no word from it" : doing;
 }
 
-static void say_wait(worker *w, double waited)
+static void waits_say_wait(worker *w, double waited)
 {
     if (w->master.identity.job_id && !w->master.welcomed)
         return; /* it is the master's silence that is spoken of */
@@ -72,7 +72,7 @@ void worker_warn_of_waits(worker *w, int64_t now)
     }
     double waited;
     if (wait_warning_due(&w->waits.progress, now, w->waits.progress_us, limit_s, &waited))
-        say_wait(w, waited);
+        waits_say_wait(w, waited);
 }
 
 /* --- a master that does not answer --- */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static status declare(worker *w, const char *dir_token, error *err)
+static status worker_declare(worker *w, const char *dir_token, error *err)
 {
     Wire__Declaration m;
     wire_declaration_fill(w->variants.flat, dataset_examples(w->variants.data), &m);
@@ -27,13 +27,13 @@ static status declare(worker *w, const char *dir_token, error *err)
 
 /* --- from the master --- */
 
-static status take_welcome(worker *w, const wire_head *h, const Wire__Welcome *m, error *err)
+static status worker_take_welcome(worker *w, const wire_head *h, const Wire__Welcome *m, error *err)
 {
     w->master.identity.job_id = h->job_id; /* the era comes with the view that begins it */
     w->master.identity.incarnation = m->incarnation;
     w->master.welcomed = true;
     if (m->declare)
-        TRY(declare(w, m->dir_token, err));
+        TRY(worker_declare(w, m->dir_token, err));
     bool is_current = w->has_view && h->era == w->master.identity.era;
     return is_current ? reports_say_all(w->reports, master_link_report, &w->master, err) : OK;
 }
@@ -52,7 +52,7 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
     return w->mode->begin(w, m, &s, err);
 }
 
-static status take_view(worker *w, const wire_head *h, const Wire__View *m, error *err)
+static status worker_take_view(worker *w, const wire_head *h, const Wire__View *m, error *err)
 {
     if (m->n_acting && m->n_acting != (size_t)w->o->n_servers)
         return FAIL(err, E_PROTOCOL, "VIEW: %zu shards of %d servers", m->n_acting,
@@ -73,7 +73,7 @@ static status take_view(worker *w, const wire_head *h, const Wire__View *m, erro
     return st;
 }
 
-static void take_stop(worker *w, const Wire__Stop *m)
+static void worker_take_stop(worker *w, const Wire__Stop *m)
 {
     if (m->status == OK && !w->has_view)
         LOG_I("OVER", "the master says that the job is over%s%s", m->text[0] ? ": " : "", m->text);
@@ -83,7 +83,7 @@ static void take_stop(worker *w, const Wire__Stop *m)
         error_set(w->ending.err, w->ending.outcome, "stopped by the master: %s", m->text);
 }
 
-static status take_refused(worker *w, const Wire__Refused *m, error *err)
+static status worker_take_refused(worker *w, const Wire__Refused *m, error *err)
 {
     if (m->status == OK || m->status >= STATUS_COUNT)
         return OK;
@@ -100,16 +100,16 @@ static status take_proto(worker *w, const net_message *m, const wire_head *h, er
     status st = OK;
     switch (h->type) {
     case WIRE_WELCOME:
-        st = take_welcome(w, h, (const Wire__Welcome *)message, err);
+        st = worker_take_welcome(w, h, (const Wire__Welcome *)message, err);
         break;
     case WIRE_VIEW:
-        st = take_view(w, h, (const Wire__View *)message, err);
+        st = worker_take_view(w, h, (const Wire__View *)message, err);
         break;
     case WIRE_REFUSED:
-        st = take_refused(w, (const Wire__Refused *)message, err);
+        st = worker_take_refused(w, (const Wire__Refused *)message, err);
         break;
     case WIRE_STOP:
-        take_stop(w, (const Wire__Stop *)message);
+        worker_take_stop(w, (const Wire__Stop *)message);
         break;
     default:
         break;
@@ -144,7 +144,7 @@ static status take_alive(worker *w, const wire_head *h, error *err)
     return take_limit(w, wire_alive_limit(h), err);
 }
 
-static status take(worker *w, const net_message *m, error *err)
+static status worker_take(worker *w, const net_message *m, error *err)
 {
     wire_head h;
     if (wire_head_decode(m->head, span_bytes(m->payload), &h, NULL) != OK ||
@@ -173,7 +173,7 @@ static status receive_master(worker *w, error *err)
 {
     net_message m;
     while (w->master.socket && !w->ending.stopped && net_receive(w->master.socket, &m)) {
-        status st = take(w, &m, err);
+        status st = worker_take(w, &m, err);
         span_drop(m.payload);
         TRY(st);
     }
@@ -222,7 +222,7 @@ static status ask_to_leave(worker *w, int64_t now, error *err)
 }
 
 /* Without a view HELLO stands for the heartbeat: what was declared may be lost as well. */
-static status say_alive(worker *w, error *err)
+static status worker_say_alive(worker *w, error *err)
 {
     if (!w->master.socket)
         return OK;
@@ -240,7 +240,7 @@ static status say_delivered(worker *w, bool again, error *err)
     return is_heard && w->mode->say_delivered ? w->mode->say_delivered(w, again, err) : OK;
 }
 
-static status tick(worker *w, error *err)
+static status worker_tick(worker *w, error *err)
 {
     int64_t now = clock_us();
     if (now - w->waits.looked_us >= TICK_MS * 1000) {
@@ -252,7 +252,7 @@ static status tick(worker *w, error *err)
         return OK;
     w->tick_us = now;
     TRY(w->mode->tick(w, err));
-    TRY(say_alive(w, err));
+    TRY(worker_say_alive(w, err));
     TRY(say_delivered(w, true, err));
     worker_tell_hung(w);
     TRY(worker_look_for_end(w, err));
@@ -261,7 +261,7 @@ static status tick(worker *w, error *err)
     return worker_check_lost(w, err);
 }
 
-static status turn(worker *w, net_socket **sockets, size_t n, error *err)
+static status worker_turn(worker *w, net_socket **sockets, size_t n, error *err)
 {
     if (w->o->abort && atomic_load(w->o->abort))
         return FAIL(err, E_ABORTED, "another role of this process failed");
@@ -273,7 +273,7 @@ static status turn(worker *w, net_socket **sockets, size_t n, error *err)
     TRY(serve_master(w, err));
     TRY(w->mode->serve(w, err));
     TRY(say_delivered(w, false, err));
-    return tick(w, err);
+    return worker_tick(w, err);
 }
 
 static status loop(worker *w, error *err)
@@ -283,7 +283,7 @@ static status loop(worker *w, error *err)
     w->master.heard_us = w->waits.progress_us = clock_us();
     status st = OK;
     while (st == OK && !w->ending.stopped && w->ending.outcome == OK)
-        st = turn(w, sockets, n, err);
+        st = worker_turn(w, sockets, n, err);
     free(sockets);
     return st == OK ? w->ending.outcome : st;
 }

@@ -33,7 +33,7 @@ struct journal {
 
 /* --- records to bytes --- */
 
-static void put(buf *b, uint64_t x, int bytes)
+static void journal_put(buf *b, uint64_t x, int bytes)
 {
     unsigned char at[8];
     for (int i = 0; i < bytes; i++)
@@ -45,16 +45,16 @@ static void put_double(buf *b, double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    put(b, bits, 8);
+    journal_put(b, bits, 8);
 }
 
 static void journal_put_metrics(buf *b, const metric_set *m)
 {
-    put(b, m->n, 1);
+    journal_put(b, m->n, 1);
     for (size_t i = 0; i < m->n; i++) {
         size_t n = strlen(m->at[i].name);
         BUG_ON(n > NAME_MOST);
-        put(b, n, 1);
+        journal_put(b, n, 1);
         buf_add(b, m->at[i].name, n);
         put_double(b, m->at[i].sum);
         put_double(b, m->at[i].count);
@@ -89,14 +89,14 @@ static void record_end(buf *b, journal_kind kind)
 static void base_encode(buf *b, const completed_steps *s)
 {
     record_begin(b);
-    put(b, (uint64_t)s->step, 8);
-    put(b, (uint64_t)s->examples, 8);
+    journal_put(b, (uint64_t)s->step, 8);
+    journal_put(b, (uint64_t)s->examples, 8);
     journal_put_metrics(b, &s->last_step);
     journal_put_metrics(b, &s->epoch);
     for (size_t i = 0; i < METRIC_SUMS_EPOCHS; i++)
         journal_put_metrics(b, &s->epochs[i]);
-    put(b, (uint64_t)s->lost, 8);
-    put(b, (uint64_t)s->last_lost, 8);
+    journal_put(b, (uint64_t)s->lost, 8);
+    journal_put(b, (uint64_t)s->last_lost, 8);
     record_end(b, JOURNAL_BASE);
 }
 
@@ -177,9 +177,9 @@ static bool record_decode(journal_kind kind, const unsigned char *data, size_t b
 static void file_head(uint64_t job_id, buf *ret)
 {
     buf_add(ret, "TQJ", 3);
-    put(ret, VERSION, 1);
-    put(ret, 0, 4);
-    put(ret, job_id, 8);
+    journal_put(ret, VERSION, 1);
+    journal_put(ret, 0, 4);
+    journal_put(ret, job_id, 8);
 }
 
 static bool journal_is_ours(const fs_map *map, uint64_t job_id)
@@ -360,9 +360,9 @@ void journal_close(journal **j)
 void journal_report(journal *j, const slot_report *r)
 {
     record_begin(&j->record);
-    put(&j->record, (uint64_t)r->step, 8);
-    put(&j->record, r->slot, 4);
-    put(&j->record, (uint64_t)r->examples, 8);
+    journal_put(&j->record, (uint64_t)r->step, 8);
+    journal_put(&j->record, r->slot, 4);
+    journal_put(&j->record, (uint64_t)r->examples, 8);
     journal_put_metrics(&j->record, &r->metrics);
     record_end(&j->record, JOURNAL_REPORT);
     bool is_first = !j->file.waiting.size;
@@ -374,7 +374,7 @@ void journal_report(journal *j, const slot_report *r)
 void journal_closed(journal *j, int64_t step)
 {
     record_begin(&j->record);
-    put(&j->record, (uint64_t)step, 8);
+    journal_put(&j->record, (uint64_t)step, 8);
     record_end(&j->record, JOURNAL_CLOSED);
     append(j);
 }

@@ -307,7 +307,7 @@ static status results_judge(results *r, epoch *e, error *err)
     return OK;
 }
 
-static void pass_over(results *r, const epoch *e)
+static void results_pass_over(results *r, const epoch *e)
 {
     LOG_W("EVALUATION_LOST", "epoch=%lld step=%lld has no checkpoint", (long long)e->number,
           (long long)e->step);
@@ -324,7 +324,7 @@ status results_poll(results *r, bool *ret_stop, error *err)
         else if (can_be_judged(r, e->step))
             break;
         else
-            pass_over(r, e);
+            results_pass_over(r, e);
     }
     *ret_stop = r->o.patience > 0 && r->standing.without_improvement >= r->o.patience;
     return OK;

@@ -63,7 +63,7 @@ void fetches_destroy(fetches **f)
     *f = NULL;
 }
 
-static fetch **find(fetches *f, int32_t shard, uint32_t id)
+static fetch **fetch_find(fetches *f, int32_t shard, uint32_t id)
 {
     fetch **at = &f->open;
     while (*at && ((*at)->report.shard != shard || (*at)->report.id != id))
@@ -87,7 +87,7 @@ bool fetches_next_idle(fetches *f, void **at, shard_piece *ret)
 
 status fetches_begin(fetches *f, const shard_report *r, const char *dir, error *err)
 {
-    if (*find(f, r->shard, r->id))
+    if (*fetch_find(f, r->shard, r->id))
         return OK;
     if (strchr(r->file, '/') || strlen(r->file) >= sizeof(((fetch *)0)->file))
         return FAIL(err, E_PROTOCOL, "ps.%d: '%s' is no name of a shard", r->server, r->file);
@@ -152,7 +152,7 @@ status fetches_take(fetches *f, const shard_piece *piece, const void *data, size
                     bool *ret_next, uint64_t *ret_offset, bool *ret_done, shard_report *ret, error *err)
 {
     *ret_next = *ret_done = false;
-    fetch **at = find(f, piece->shard, piece->id);
+    fetch **at = fetch_find(f, piece->shard, piece->id);
     fetch *one = *at;
     if (!one || piece->offset != one->have || one->have + bytes > one->report.bytes)
         return OK;

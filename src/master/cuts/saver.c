@@ -196,7 +196,7 @@ bool saver_is_hurried(const saver *s)
     return s->hurry || s->hurried;
 }
 
-static open_cut *find(saver *s, uint32_t id)
+static open_cut *saver_find(saver *s, uint32_t id)
 {
     for (int i = 0; i < CUTS_OPEN; i++)
         if (s->open[i].used && s->open[i].id == id)
@@ -207,7 +207,7 @@ static open_cut *find(saver *s, uint32_t id)
 bool saver_dir(const saver *s, uint32_t id, char ret[64])
 {
     cut_order order;
-    const open_cut *c = find((saver *)(uintptr_t)s, id);
+    const open_cut *c = saver_find((saver *)(uintptr_t)s, id);
     if (!c)
         return false;
     order_of(s, c, &order);
@@ -217,7 +217,7 @@ bool saver_dir(const saver *s, uint32_t id, char ret[64])
 
 bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
 {
-    open_cut *c = find(s, id);
+    open_cut *c = saver_find(s, id);
     if (!c || newest <= c->version)
         return false;
     bool was_hurried = s->hurried && s->hurried_version == c->version;
@@ -247,7 +247,7 @@ bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
 
 bool saver_is_planned(const saver *s, uint32_t id)
 {
-    const open_cut *c = find((saver *)(uintptr_t)s, id);
+    const open_cut *c = saver_find((saver *)(uintptr_t)s, id);
     return c && c->planned && !(s->hurried && s->hurried_version == c->version);
 }
 
@@ -332,7 +332,7 @@ void saver_unevaluated(saver *s, int64_t step)
 
 status saver_shard(saver *s, const shard_report *r, error *err)
 {
-    open_cut *c = find(s, r->id);
+    open_cut *c = saver_find(s, r->id);
     if (!c || c->version != r->version || c->shards[r->shard].file)
         return OK;
     if (c->batches >= 0 && r->batches >= 0 && c->batches != r->batches)
@@ -355,7 +355,7 @@ status saver_shard(saver *s, const shard_report *r, error *err)
 
 bool saver_has_shard(const saver *s, uint32_t id, int32_t shard)
 {
-    const open_cut *c = find((saver *)(uintptr_t)s, id);
+    const open_cut *c = saver_find((saver *)(uintptr_t)s, id);
     return c && c->shards[shard].file;
 }
 
@@ -394,7 +394,7 @@ status saver_commit(saver *s, int64_t best_step, error *err)
 
 int64_t saver_version(const saver *s, uint32_t id)
 {
-    const open_cut *c = find((saver *)(uintptr_t)s, id);
+    const open_cut *c = saver_find((saver *)(uintptr_t)s, id);
     return c ? c->version : -1;
 }
 
@@ -406,7 +406,7 @@ bool saver_must(const saver *s, int64_t version)
 
 void saver_owe(saver *s, uint32_t id)
 {
-    open_cut *c = find(s, id);
+    open_cut *c = saver_find(s, id);
     if (c)
         c->owed = c->waits = true;
 }
@@ -427,7 +427,7 @@ bool saver_owes(const saver *s)
 
 void saver_fail(saver *s, uint32_t id)
 {
-    open_cut *c = find(s, id);
+    open_cut *c = saver_find(s, id);
     s->last_us = clock_us();
     if (c)
         cut_close(s, c);

@@ -52,7 +52,7 @@ sweeper *sweeper_create(const jobdir *d)
     return s;
 }
 
-static void tell(sweeper *s, bool *what)
+static void sweeper_tell(sweeper *s, bool *what)
 {
     pthread_mutex_lock(&s->lock);
     *what = true;
@@ -65,7 +65,7 @@ void sweeper_destroy(sweeper **s)
     if (!s || !*s)
         return;
     if ((*s)->runs) {
-        tell(*s, &(*s)->stop);
+        sweeper_tell(*s, &(*s)->stop);
         pthread_join((*s)->thread, NULL);
     }
     pthread_cond_destroy(&(*s)->news);
@@ -77,7 +77,7 @@ void sweeper_destroy(sweeper **s)
 void sweeper_go(sweeper *s)
 {
     if (s->runs)
-        tell(s, &s->due);
+        sweeper_tell(s, &s->due);
     else
         sweep(s);
 }

@@ -178,7 +178,7 @@ static bool rebalance(deal *d, const model *m, uint32_t view, int64_t now_us)
 
 /* Steps take longer than with the deal before. If the model has seen that since it deals anew; else that one
  * comes back, and the model is not trusted for a while, longer each time. */
-static void mend(deal *d, const model *m, double measured_s, uint32_t view, int64_t now_us)
+static void deal_mend(deal *d, const model *m, double measured_s, uint32_t view, int64_t now_us)
 {
     bool is_explained = measured_s <= failure * shares_step(m->workers, m->n, d->owners, d->n_slots);
     if (is_explained && rebalance(d, m, view, now_us)) {
@@ -191,7 +191,7 @@ static void mend(deal *d, const model *m, double measured_s, uint32_t view, int6
 }
 
 /* True: slots are dealt anew. */
-static bool judge(deal *d, const model *m, uint32_t view, int64_t now_us)
+static bool deal_judge(deal *d, const model *m, uint32_t view, int64_t now_us)
 {
     const recent *times_s = &d->open.dealt_s;
     double step_s = recent_median(times_s);
@@ -203,7 +203,7 @@ static bool judge(deal *d, const model *m, uint32_t view, int64_t now_us)
     d->last.is_judged = false;
     bool is_slower = fails || step_s > loss * d->last.step_s;
     if (is_slower)
-        mend(d, m, step_s, view, now_us);
+        deal_mend(d, m, step_s, view, now_us);
     else
         d->last.doubt_us = DOUBT_US;
     return is_slower;
@@ -222,7 +222,7 @@ static deal_change look_at_pace(deal *d, const hedge_lane *lanes, size_t n_lanes
     if (barred || (!d->last.is_judged && rebalance(d, &m, view, now_us))) {
         change = DEAL_REBALANCED;
         d->next_us = now_us + DEAL_EVERY_US;
-    } else if (judge(d, &m, view, now_us)) {
+    } else if (deal_judge(d, &m, view, now_us)) {
         change = DEAL_REBALANCED;
     } else if (n_lanes <= d->n_slots && !d->last.is_judged && deal_begin_trial(d, &m, view, now_us)) {
         change = DEAL_TRIED;

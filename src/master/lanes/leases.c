@@ -184,7 +184,7 @@ bool leases_next(leases *l, int64_t limit, int64_t now_us, lease *ret)
 
 /* --- hedging --- */
 
-static const held *holds(const holder *h, int64_t batch)
+static const held *leases_holds(const holder *h, int64_t batch)
 {
     for (size_t i = 0; i < h->n; i++)
         if (h->held[i].batch == batch)
@@ -208,7 +208,7 @@ void leases_hedge(leases *l, int64_t now_us, int64_t timeout_us)
     size_t copies = 0;
     for (size_t i = 0; i < l->n_lanes; i++) {
         holder *h = &l->lanes[i];
-        const held *one = holds(h, lowest.batch);
+        const held *one = leases_holds(h, lowest.batch);
         copies += one != NULL;
         if (one && (!one->given_us || now_us - one->given_us < timeout_us))
             return;
@@ -226,14 +226,14 @@ static void note_time(leases *l, int64_t batch, int64_t now_us)
 {
     l->slowest_us -= l->slowest_us / 16;
     for (size_t i = 0; i < l->n_lanes; i++) {
-        const held *one = holds(&l->lanes[i], batch);
+        const held *one = leases_holds(&l->lanes[i], batch);
         if (one && one->given_us && now_us - one->given_us > l->slowest_us)
             l->slowest_us = now_us - one->given_us;
     }
 }
 
 /* Whoever computed it: the one who has it, or one who had it and was thought lost. */
-static void forget(leases *l, int64_t batch)
+static void leases_forget(leases *l, int64_t batch)
 {
     for (size_t i = 0; i < l->n_lanes; i++) {
         holder *h = &l->lanes[i];
@@ -253,7 +253,7 @@ bool leases_report(leases *l, int64_t batch, int64_t now_us)
     if (batch < 0 || batch >= l->next || batch_set_has(&l->done, batch))
         return false;
     note_time(l, batch, now_us);
-    forget(l, batch);
+    leases_forget(l, batch);
     return batch_set_add(&l->done, batch);
 }
 

@@ -22,7 +22,7 @@ const char *member_name(const member *m, char buffer[TASK_NAME])
     return task_name(t, buffer);
 }
 
-static member *find(members *m, bool trainer, uint32_t index)
+static member *members_find(members *m, bool trainer, uint32_t index)
 {
     for (size_t i = 0; i < m->n; i++)
         if (m->at[i].trainer == trainer && m->at[i].index == index)
@@ -71,7 +71,7 @@ static bool is_at_work(const member *one, int64_t now_us, int64_t timeout_us)
 status members_check_rival(members *m, const Wire__Hello *hello, const net_message *message,
                            int64_t now_us, int64_t timeout_us, bool *ret_waits, error *err)
 {
-    member *one = find(m, hello->trainer, hello->index);
+    member *one = members_find(m, hello->trainer, hello->index);
     *ret_waits = one && one->life != hello->life && one->connection != message->connection &&
                  is_at_work(one, now_us, timeout_us);
     if (!*ret_waits)
@@ -96,7 +96,7 @@ status members_hello(members *m, const Wire__Hello *hello, const net_message *me
     if (!hello->lanes || hello->lanes > 4096)
         return FAIL(err, E_PROTOCOL, "worker.%u has %u lanes", hello->index, hello->lanes);
     TRY(check_fingerprint(m, hello, err));
-    member *one = find(m, hello->trainer, hello->index);
+    member *one = members_find(m, hello->trainer, hello->index);
     TRY(check_room(m, one, hello, err));
     if (!one)
         one = add(m, hello->trainer, hello->index);
@@ -140,7 +140,7 @@ member *members_by_connection(members *m, int connection)
 
 void members_met(members *m, bool trainer, uint32_t index, int connection)
 {
-    if (find(m, trainer, index))
+    if (members_find(m, trainer, index))
         return;
     size_t i = 0;
     while (i < m->n_guests && (m->guests[i].trainer != trainer || m->guests[i].index != index))
@@ -163,7 +163,7 @@ void members_lost(members *m, int connection)
 
 bool members_return(members *m, bool trainer, uint32_t index, const net_message *by)
 {
-    member *one = find(m, trainer, index);
+    member *one = members_find(m, trainer, index);
     if (!one)
         return false;
     one->peer = by->from;

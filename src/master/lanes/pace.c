@@ -37,7 +37,7 @@ void pace_destroy(pace **p)
     *p = NULL;
 }
 
-static record *find(const pace *p, const view_lane *lane)
+static record *pace_find(const pace *p, const view_lane *lane)
 {
     for (size_t i = 0; i < p->n; i++)
         if (view_same_lane(&p->at[i].lane, lane))
@@ -57,7 +57,7 @@ void pace_report(pace *p, const view_lane *lane, double seconds)
 {
     if (!(seconds > 0) || seconds - seconds != 0)
         return;
-    record *r = find(p, lane);
+    record *r = pace_find(p, lane);
     if (!r) {
         GROW(p->at, p->cap, p->n + 1);
         r = &p->at[p->n++];
@@ -103,7 +103,7 @@ void pace_forget_worker(pace *p, const view_lane *worker)
 /* 0: not known. */
 static double pace_of_lane(const pace *p, const view_lane *lane)
 {
-    const record *r = find(p, lane);
+    const record *r = pace_find(p, lane);
     return r ? recent_median(&r->seconds) : 0;
 }
 

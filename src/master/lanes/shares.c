@@ -20,7 +20,7 @@ typedef struct turn {
 } turn;
 
 /* Nodes leave as they become complete. */
-static void add_node(turn *t, double ready_s)
+static void shares_add_node(turn *t, double ready_s)
 {
     GROW(t->ready_s, t->cap, t->n + 1);
     size_t i = t->n++;
@@ -29,7 +29,7 @@ static void add_node(turn *t, double ready_s)
     t->ready_s[i] = ready_s;
 }
 
-static void add_run(turn *t, const view_lane *owners, uint32_t first, uint32_t end, uint32_t n_slots)
+static void shares_add_run(turn *t, const view_lane *owners, uint32_t first, uint32_t end, uint32_t n_slots)
 {
     tree_node nodes[64];
     size_t n = tree_cover(first, end, n_slots, nodes);
@@ -40,7 +40,7 @@ static void add_run(turn *t, const view_lane *owners, uint32_t first, uint32_t e
             uint32_t lane = owners[k].lane < t->w->n_lanes ? owners[k].lane : 0;
             ready_s = fmax(ready_s, ++t->taken[lane] * t->w->slot_s[lane]);
         }
-        add_node(t, ready_s);
+        shares_add_node(t, ready_s);
     }
 }
 
@@ -71,7 +71,7 @@ double shares_turn(const share_worker *w, const view_lane *owners, uint32_t n_sl
 {
     turn t = {.w = w, .taken = xcalloc(w->n_lanes, sizeof *t.taken)};
     for (uint32_t first, end = 0; next_run(owners, n_slots, &w->name, end, &first, &end);)
-        add_run(&t, owners, first, end, n_slots);
+        shares_add_run(&t, owners, first, end, n_slots);
     return end_turn(&t);
 }
 
@@ -79,7 +79,7 @@ static double run_turn(const share_worker *w, const view_lane *owners, uint32_t 
                        uint32_t n_slots)
 {
     turn t = {.w = w, .taken = xcalloc(w->n_lanes, sizeof *t.taken)};
-    add_run(&t, owners, first, end, n_slots);
+    shares_add_run(&t, owners, first, end, n_slots);
     return end_turn(&t);
 }
 

@@ -10,7 +10,7 @@ void trials_fini(trials *t)
     *t = (trials){.n = 0};
 }
 
-static standing *find(const trials *t, const view_lane *worker)
+static standing *trials_find(const trials *t, const view_lane *worker)
 {
     for (size_t i = 0; i < t->n; i++)
         if (view_same_worker(&t->at[i].worker, worker))
@@ -28,7 +28,7 @@ static standing unknown(const view_lane *worker)
 
 static standing *find_or_add(trials *t, const view_lane *worker)
 {
-    standing *s = find(t, worker);
+    standing *s = trials_find(t, worker);
     if (s)
         return s;
     GROW(t->at, t->cap, t->n + 1);
@@ -49,7 +49,7 @@ void trials_late(trials *t, const view_lane *worker, int64_t step, int64_t now_u
 
 void trials_in_time(trials *t, const view_lane *worker, int64_t step)
 {
-    standing *s = find(t, worker);
+    standing *s = trials_find(t, worker);
     if (!s)
         return;
     s->late = 0;
@@ -72,12 +72,12 @@ bool trials_bar(trials *t, int64_t now_us)
 
 bool trials_is_barred(const trials *t, const view_lane *worker)
 {
-    const standing *s = find(t, worker);
+    const standing *s = trials_find(t, worker);
     return s && s->barred;
 }
 
 /* What was like others for a while begins anew with short pauses. */
-static void lengthen(rest *r, int64_t now_us)
+static void trials_lengthen(rest *r, int64_t now_us)
 {
     bool was_good = r->back_us && now_us - r->back_us > 4 * r->pause_us;
     r->pause_us = was_good ? TRIALS_FIRST_US : 2 * r->pause_us;
@@ -89,7 +89,7 @@ static void lengthen(rest *r, int64_t now_us)
 static void note(rest *r, bool is_idle, int64_t now_us)
 {
     if (is_idle && !r->since_us && r->back_us)
-        lengthen(r, now_us);
+        trials_lengthen(r, now_us);
     r->since_us = is_idle ? r->since_us ? r->since_us : now_us : 0;
 }
 
@@ -102,13 +102,13 @@ void trials_note(trials *t, const view_lane *worker, idleness what, int64_t now_
 
 uint32_t trials_count(const trials *t, const view_lane *worker)
 {
-    const standing *s = find(t, worker);
+    const standing *s = trials_find(t, worker);
     return s ? s->n_tried : 0;
 }
 
 bool trials_is_due(const trials *t, const view_lane *worker, int64_t least_us, int64_t now_us)
 {
-    const standing *s = find(t, worker);
+    const standing *s = trials_find(t, worker);
     if (!s)
         return false;
     const rest *r = s->whole.since_us ? &s->whole : &s->lanes;
@@ -142,13 +142,13 @@ void trials_report(trials *t, double seconds)
 }
 
 /* What is known of the lane now is for the deal to judge. */
-static rest *end(trials *t, int64_t now_us)
+static rest *trials_end(trials *t, int64_t now_us)
 {
     standing *s = find_or_add(t, &t->now.lane);
     rest *r = t->now.is_own ? &s->lanes : &s->whole;
     t->is_on = false;
     r->since_us = now_us;
-    lengthen(r, now_us);
+    trials_lengthen(r, now_us);
     if (t->now.is_own)
         t->own_us = now_us + TRIALS_OWN_PART * (now_us - t->now.begin_us);
     return r;
@@ -157,19 +157,19 @@ static rest *end(trials *t, int64_t now_us)
 void trials_pass(trials *t, int64_t now_us)
 {
     standing *s = find_or_add(t, &t->now.lane);
-    end(t, now_us)->back_us = now_us;
+    trials_end(t, now_us)->back_us = now_us;
     s->barred = false;
     s->late = 0;
 }
 
 void trials_fail(trials *t, int64_t now_us)
 {
-    (void)end(t, now_us);
+    (void)trials_end(t, now_us);
 }
 
 void trials_forget(trials *t, const view_lane *worker)
 {
-    standing *s = find(t, worker);
+    standing *s = trials_find(t, worker);
     if (s)
         *s = unknown(worker);
 }

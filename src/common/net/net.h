@@ -83,7 +83,7 @@ void net_share_memory(net *n);
 
 /* Of tcp listeners opened from now on, of a cluster of so many tasks: a peer that connects is a stranger
  * until net_admit says otherwise. What strangers send is held to a few kilobytes each and not
- * delivered beyond, only so many are here at a time (PROTOCOL.md, "Limits"), and each is hung up on
+ * delivered beyond, only so many are here at a time (TRANSPORT.md, "Limits"), and each is hung up on
  * after ten seconds. No NET_DOWN is said of them. Listeners on ipc let in our own user only. */
 void net_limit_strangers(net *n, int tasks);
 

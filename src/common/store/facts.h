@@ -21,7 +21,7 @@ facts_check facts_check_of(const config *c);
 
 /* Appends "<file>.<what>=<value>"; control characters of the value become blanks. A long value, as of
  * hundreds of fields, is its beginning and the SHA-256 of all of it: facts go with a HELLO, which must be
- * small (PROTOCOL.md, "Strangers"). */
+ * small (TRANSPORT.md, "Strangers"). */
 void facts_add(buf *to, const char *file, const char *what, const char *value);
 /* Appends bytes, the sampled hash and, if that is asked for, the whole one. */
 void facts_add_contents(buf *to, const char *file, facts_check how, const content_digest *s);

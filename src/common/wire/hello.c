@@ -25,7 +25,7 @@ static char *text_of(const char *s)
     return (char *)(uintptr_t)(s ? s : "");
 }
 
-/* A listener takes few bytes of those who have not said hello (PROTOCOL.md, "Limits"): of a long
+/* A listener takes few bytes of those who have not said hello (TRANSPORT.md, "Limits"): of a long
  * configuration only the first lines go with it, and only those are compared line by line. */
 static void take_lines(const config *c, buf *ret)
 {

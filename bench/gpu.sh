@@ -11,7 +11,10 @@
 #   ROUNDS   3    STEPS 20, timed, of each training    PRECISIONS "bf16 tf32 f32"    K 1, batches a step
 #   SMALL    networks of toy size, to try the script; without a GPU with DEVICE=-1
 #   LIMIT    1200, seconds that a training or a peer may take
+#   CONFIGS  a folder: MODEL-PRECISION.jsonnet and its data are written there, and nothing is measured
 #   TEQUIO   path of the program, build/release/tequio
+#
+# All trainings of a row must end with the same weights, alone and served, or it has failed.
 #
 # Prints a table; a JSON object of each row goes to the file OUT, if that is set. A row that fails is told, and
 # the next one is measured; a peer that fails is done without. Needs python3.
@@ -61,13 +64,13 @@ describe() {
     [ -z "${SMALL:-}" ] || batch=2
 }
 
-# configure PRECISION: $dir/config.jsonnet
+# configure PRECISION: $config
 configure() {
     local classes=${fields##*:}
-    cat >"$dir/config.jsonnet" <<END
+    cat >"$config" <<END
 {
     dataset_reader: { type: 'arrays', classes: $classes },
-    train_data_path: '$dir/data.safetensors',
+    train_data_path: '$data',
     model: $network,
     data_loader: { batch_size: $batch },
     trainer: {
@@ -90,8 +93,9 @@ median() {
 
 # train SHAPE...: the milliseconds of a batch, a median over the later half of the steps
 train() {
-    "${limited[@]}" "$tequio" train "$dir/config.jsonnet" -s "$dir/job" --force --progress none "$@" \
+    "${limited[@]}" "$tequio" train "$config" -s "$dir/job" --force --progress none "$@" \
         >"$dir/log" 2>&1 || { tail -20 "$dir/log" >&2 && exit 1; }
+    sed -n 's/^ *"params_sha256": *"\([^"]*\)".*/\1/p' "$dir/job/summary.json" >>"$dir/weights"
     sed -n 's/.*"step": *\([0-9]*\).*"wall_s": *\([0-9.e-]*\).*/\1 \2/p' "$dir/job/metrics.jsonl" |
         awk -v from="$steps" -v k="$k" '$1 > from { print ($2 - last) / k * 1e3 } { last = $2 }' | median
 }
@@ -109,7 +113,7 @@ ask_peer() {
 look_at_device() {
     local name=cuda:${DEVICE:-0}
     [ "${DEVICE:-0}" -ge 0 ] || name=cpu
-    "${limited[@]}" "$tequio" bench devices "$dir/config.jsonnet" --device "$name" --samples "$steps" --json >"$dir/report"
+    "${limited[@]}" "$tequio" bench devices "$config" --device "$name" --samples "$steps" --json >"$dir/report"
 }
 
 reported() { # reported KEY: a number, or null
@@ -122,16 +126,19 @@ ratio() {
 
 # measure MODEL PRECISION
 measure() {
-    local flops large idle alone served theirs=null name=null rate mfu of_peer of_alone
+    local same flops large idle alone served theirs=null name=null rate mfu of_peer of_alone
     configure "$2"
     look_at_device
     flops=$(reported flops_per_example) large=$(reported matmul_flops_per_s) idle=$(reported idle)
-    : >"$dir/alone" && : >"$dir/served" && : >"$dir/peer" && : >"$dir/said"
+    rm -f "$dir/differ"
+    : >"$dir/alone" && : >"$dir/served" && : >"$dir/peer" && : >"$dir/said" && : >"$dir/weights"
     for _ in $(seq "${ROUNDS:-3}"); do
         train >>"$dir/alone"
         train --workers 1 --ps 1 >>"$dir/served"
         [ -z "$peer" ] || ask_peer "$1" "$2"
     done
+    same=$([ "$(sort -u "$dir/weights" | wc -l)" = 1 ] && echo true || echo false)
+    [ $same = true ] || { echo "gpu.sh: $1, $2: other weights the second time or through a server" >&2 && touch "$dir/differ"; }
     alone=$(median <"$dir/alone") served=$(median <"$dir/served")
     [ ! -s "$dir/peer" ] || theirs=$(median <"$dir/peer")
     name=$(sed -n 's/.*"peer": *\("[^"]*"\).*/\1/p' "$dir/said" | tail -1 | grep . || echo null)
@@ -144,21 +151,24 @@ measure() {
 {"model": "$1", "precision": "$2", "batch": $batch, "batches_per_step": $k, \
 "flops_per_example": $flops, "matmul_flops_per_s": $large, "examples_per_s": $rate, "step_ms": $alone, \
 "step_ms_through_a_server": $served, "peer": $name, "step_ms_of_peer": $theirs, "of_peer": $of_peer, \
-"of_alone": $of_alone, "idle": $idle, "mfu": $mfu}
+"of_alone": $of_alone, "idle": $idle, "mfu": $mfu, "same_weights": $same}
 END
 }
 
-printf '%-13s %-5s %6s %12s %10s %10s %10s %8s %8s %7s %7s\n' model type batch examples/s alone_ms \
+[ -n "${CONFIGS:-}" ] || printf '%-13s %-5s %6s %12s %10s %10s %10s %8s %8s %7s %7s\n' model type batch examples/s alone_ms \
     served_ms peer_ms of_peer of_alone idle MFU
 failed=0
 for model in "${models[@]}"; do
     describe "$model"
+    data=${CONFIGS:-$dir}/$model.safetensors
     # shellcheck disable=SC2086  # a word a field
-    python3 "$here/tests/tools/make_arrays.py" "$dir/data.safetensors" $((2 * batch)) $fields
+    [ -e "$data" ] || python3 "$here/tests/tools/make_arrays.py" "$data" $((2 * batch)) $fields
     for precision in ${PRECISIONS:-bf16 tf32 f32}; do
+        config=${CONFIGS:-$dir}/$model-$precision.jsonnet
+        [ -z "${CONFIGS:-}" ] || { configure "$precision" && continue; }
         set +e
         (set -e; measure "$model" "$precision")
-        [ $? = 0 ] || { echo "gpu.sh: $model, $precision: failed" >&2 && failed=1; }
+        [ $? = 0 ] && [ ! -e "$dir/differ" ] || { echo "gpu.sh: $model, $precision: failed" >&2 && failed=1; }
         set -e
     done
 done

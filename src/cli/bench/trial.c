@@ -29,9 +29,9 @@ struct trial {
     bool written; /* it is, already */
 };
 
-void trial_destroy(trial **trial)
+void trial_destroy(trial **ret)
 {
-    struct trial *t = *trial;
+    trial *t = *ret;
     if (!t)
         return;
     loader_destroy(&t->loader);
@@ -39,7 +39,7 @@ void trial_destroy(trial **trial)
     mem_free(t->params);
     variants_fini(&t->variants);
     free(t);
-    *trial = NULL;
+    *ret = NULL;
 }
 
 static status trial_build(trial *t, const backend_choice *on, error *err)
@@ -119,9 +119,14 @@ status trial_step(trial *t, double *ret_ms, error *err)
     return OK;
 }
 
-const exec *trial_exec(const trial *t)
+exec *trial_exec(const trial *t)
 {
     return t->exec;
+}
+
+float trial_loss(const trial *t)
+{
+    return *t->inputs.loss;
 }
 
 int64_t trial_batch(const trial *t)

@@ -30,10 +30,11 @@ typedef struct trial trial;
 
 MUST_USE status trial_create(const config *c, const backend_choice *on, bool times_nodes, trial **ret,
                              error *err);
-void trial_destroy(trial **t);
+void trial_destroy(trial **ret);
 /* Reads a batch and computes its gradients; *ret_ms is the clock's. */
 MUST_USE status trial_step(trial *t, double *ret_ms, error *err);
-const exec *trial_exec(const trial *t);
+exec *trial_exec(const trial *t);
+float trial_loss(const trial *t);        /* of the last step */
 int64_t trial_batch(const trial *t); /* examples */
 
 enum { TRIAL_WARMUP = 2 }; /* steps in front of what counts */

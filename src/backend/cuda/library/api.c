@@ -15,6 +15,8 @@
 
 enum { NAMES_MAX = 4 };
 
+#define WHEELS "lib/python3*/site-packages/nvidia/*/lib" /* below an environment of Python */
+
 static const char *const file_names[API_COUNT][NAMES_MAX] = {
 #define LIB(id, name, ...) [API_##id] = {__VA_ARGS__},
 #include "backend/cuda/library/api.def"
@@ -127,18 +129,34 @@ static void try_own_folder(search *s)
         try_folder(s, path);
 }
 
-static void try_below(search *s, const char *variable, const char *pattern)
+static void try_below(search *s, const char *top, const char *pattern)
 {
-    const char *top = getenv(variable);
     if (!top || !*top || s->handle)
         return;
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", top, pattern);
+    char *path = xasprintf("%s/%s", top, pattern);
     glob_t g;
     if (glob(path, GLOB_ONLYDIR, NULL, &g) == 0)
         for (size_t i = 0; i < g.gl_pathc && !s->handle; i++)
             try_folder(s, g.gl_pathv[i]);
     globfree(&g);
+    free(path);
+}
+
+/* The environment whose python3 is the first in PATH, active or not. */
+static void try_first_python(search *s)
+{
+    const char *folders = getenv("PATH");
+    char *list = xstrdup(folders ? folders : ""), *rest = list;
+    bool is_there = false;
+    for (char *folder; !is_there && (folder = strsep(&rest, ":"));) {
+        char *python = xasprintf("%s/python3", folder), *top = xasprintf("%s/..", folder);
+        is_there = *folder && access(python, X_OK) == 0;
+        if (is_there)
+            try_below(s, top, WHEELS);
+        free(python);
+        free(top);
+    }
+    free(list);
 }
 
 static void look_everywhere(search *s)
@@ -153,10 +171,11 @@ static void look_everywhere(search *s)
         return;
     }
     try_own_folder(s);
-    try_below(s, "CUDA_HOME", "lib64");
-    try_below(s, "VIRTUAL_ENV", "lib/python3*/site-packages/nvidia/*/lib");
+    try_below(s, getenv("CUDA_HOME"), "lib64");
+    try_below(s, getenv("VIRTUAL_ENV"), WHEELS);
     if (!s->handle)
         try_folder(s, "");
+    try_first_python(s);
 }
 
 /* All three count alike: major * 10000 + minor * 100 + patch. */

@@ -10,6 +10,7 @@
  *   the wheels of an active Python environment, $VIRTUAL_ENV/lib/python3*
  *       /site-packages/nvidia/(any)/lib
  *   where the linker looks
+ *   the wheels of the environment whose python3 is the first in PATH
  *
  * CUDA's driver is not opened here: the runtime, which is linked in, does that. Whether it is
  * there can be asked.

@@ -81,7 +81,11 @@ const data_field *dataset_fields(const dataset *d, size_t *ret_n);
 int64_t data_field_elements(const data_field *f);       /* of one example */
 size_t data_field_bytes(const data_field *f);           /* likewise */
 
-/* Decodes example i: ret[field] has room for data_field_bytes. Any thread; allocates nothing. */
+/* How many bytes of records were read for examples so far; 0: they are not read from records. */
+int64_t dataset_bytes_read(const dataset *d);
+
+/* Decodes example i: ret[field] has room for data_field_bytes. Any thread; allocates nothing that outlives
+ * the call, and nothing at all but to parse a record (jsonl, tfrecord). */
 MUST_USE status dataset_read(const dataset *d, int64_t example, void *const *ret, error *err);
 
 /* The same, but fields that are bytes in their file are left as they are. */

@@ -2,6 +2,7 @@
 #include "data/reader.h"
 
 #include "common/base/alloc.h"
+#include "data/index/record_set.h"
 
 const char *dataset_vocabulary(const dataset *d)
 {
@@ -65,6 +66,11 @@ const data_field *dataset_fields(const dataset *d, size_t *ret_n)
 {
     *ret_n = d->n_fields;
     return d->fields;
+}
+
+int64_t dataset_bytes_read(const dataset *d)
+{
+    return d->ops->records ? record_set_bytes_read(d->ops->records(d)) : 0;
 }
 
 /* The reader has checked the product against its file. */

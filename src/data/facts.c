@@ -1,4 +1,5 @@
 /* What data are, as facts (data.h): the examples and their fields, and what these are made from. */
+#include "data/index/record_set.h"
 #include "data/reader.h"
 
 #include <inttypes.h>
@@ -34,6 +35,10 @@ void dataset_facts(const dataset *d, const char *file, facts_check how, buf *ret
     if (vocabulary) {
         sha256_hex(vocabulary, strlen(vocabulary), text);
         facts_add(ret, file, "vocabulary_sha256", text);
+    }
+    if (d->ops->records) {
+        record_set_lengths(d->ops->records(d), d->first, d->examples, text);
+        facts_add(ret, file, "index_sha256", text);
     }
     d->ops->contents(d, &all);
     facts_add_contents(ret, file, how, &all);

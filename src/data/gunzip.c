@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-enum { SPAN = 1 << 30, GZIP_WRAPPER = 16 + MAX_WBITS };
+enum { SPAN = 1 << 30, GZIP_WRAPPER = 16 + MAX_WBITS, NO_WRAPPER = -MAX_WBITS, CHUNK = 1 << 16 };
 
 struct gunzip {
     z_stream z;
@@ -14,6 +14,8 @@ struct gunzip {
     size_t bytes, fed; /* data[0 .. fed) has been given to zlib */
     size_t inflated;
     bool member_done;
+    packing how;
+    uint32_t checksum; /* of what was inflated; of PACKING_DEFLATE */
     const char *origin;
 };
 
@@ -31,13 +33,14 @@ size_t gunzip_limit(size_t bytes)
     return size_mul(bytes, 1032, &limit) ? limit : SIZE_MAX;
 }
 
-status gunzip_open(const void *data, size_t bytes, const char *origin, gunzip **ret, error *err)
+status gunzip_open(const void *data, size_t bytes, packing how, const char *origin, gunzip **ret, error *err)
 {
     gunzip *g = xcalloc(1, sizeof *g);
     g->data = data;
     g->bytes = bytes;
     g->origin = origin;
-    if (inflateInit2(&g->z, GZIP_WRAPPER) != Z_OK) {
+    g->how = how;
+    if (inflateInit2(&g->z, how.kind == PACKING_DEFLATE ? NO_WRAPPER : GZIP_WRAPPER) != Z_OK) {
         free(g);
         return FAIL(err, E_NOMEM, "'%s': zlib cannot start to inflate", origin);
     }
@@ -73,7 +76,7 @@ static void feed(gunzip *g)
 static status next_member(gunzip *g, error *err)
 {
     size_t at = position(g);
-    if (!gunzip_is_gzip(g->data + at, g->bytes - at))
+    if (g->how.kind == PACKING_DEFLATE || !gunzip_is_gzip(g->data + at, g->bytes - at))
         return FAIL(err, E_DATA, "'%s': %zu bytes after the end of the gzip data at byte %zu",
                     g->origin, g->bytes - at, at);
     if (inflateReset(&g->z) != Z_OK)
@@ -91,8 +94,12 @@ static status inflate_some(gunzip *g, unsigned char *out, size_t want, size_t *r
     int code = inflate(&g->z, Z_NO_FLUSH);
     *ret_got = room - g->z.avail_out;
     g->inflated += *ret_got;
+    if (g->how.kind == PACKING_DEFLATE)
+        g->checksum = (uint32_t)crc32(g->checksum, out, (uInt)*ret_got);
     if (code == Z_STREAM_END) {
         g->member_done = true;
+        if (g->how.kind == PACKING_DEFLATE && g->checksum != g->how.checksum)
+            return FAIL(err, E_DATA, "'%s': its checksum does not fit: damaged", g->origin);
         return OK;
     }
     if (code == Z_OK && (*ret_got > 0 || position(g) < g->bytes))
@@ -121,4 +128,48 @@ status gunzip_read(gunzip *g, void *out, size_t want, size_t *ret_got, error *er
     }
     *ret_got = got;
     return OK;
+}
+
+static status count_inflated(gunzip *g, size_t *ret, error *err)
+{
+    void *chunk = xmalloc(CHUNK);
+    size_t all = 0, got = CHUNK;
+    status st = OK;
+    while (st == OK && got == CHUNK) {
+        st = gunzip_read(g, chunk, CHUNK, &got, err);
+        all += st == OK ? got : 0;
+    }
+    free(chunk);
+    *ret = all;
+    return st;
+}
+
+static status take_memory(size_t bytes, const char *origin, void **ret, error *err)
+{
+    TRYF(mem_alloc(bytes, "an inflated file", ret, err), err, "'%s'", origin);
+    return OK;
+}
+
+status gunzip_whole(const void *data, size_t bytes, packing how, const char *origin, void **ret,
+                    size_t *ret_bytes, error *err)
+{
+    gunzip *g = NULL;
+    void *heap = NULL;
+    size_t all = 0, got = 0;
+    status st;
+    TRY_OUT(st, gunzip_open(data, bytes, how, origin, &g, err));
+    TRY_OUT(st, count_inflated(g, &all, err));
+    gunzip_close(&g);
+    TRY_OUT(st, take_memory(all, origin, &heap, err));
+    TRY_OUT(st, gunzip_open(data, bytes, how, origin, &g, err));
+    TRY_OUT(st, gunzip_read(g, heap, all, &got, err));
+    if (got != all)
+        TRY_OUT(st, FAIL(err, E_DATA, "'%s': changed while it was read", origin));
+    *ret = heap;
+    *ret_bytes = all;
+out:
+    gunzip_close(&g);
+    if (st != OK)
+        mem_free(heap);
+    return st;
 }

@@ -10,8 +10,17 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct gunzip gunzip;
+
+/* How bytes are packed: gzip, or deflated without gzip's head and checksum, as zip files hold them (RFC
+ * 1951). */
+typedef enum packing_kind { PACKING_NONE, PACKING_GZIP, PACKING_DEFLATE } packing_kind;
+typedef struct packing {
+    packing_kind kind;
+    uint32_t checksum;              /* of PACKING_DEFLATE: CRC-32 of what is in it */
+} packing;
 
 bool gunzip_is_gzip(const void *data, size_t bytes);
 
@@ -19,12 +28,17 @@ bool gunzip_is_gzip(const void *data, size_t bytes);
 size_t gunzip_limit(size_t bytes);
 
 /* `data` is kept until gunzip_close; `origin` names it in messages and is kept too. */
-MUST_USE status gunzip_open(const void *data, size_t bytes, const char *origin, gunzip **ret,
+MUST_USE status gunzip_open(const void *data, size_t bytes, packing how, const char *origin, gunzip **ret,
                             error *err);
 void gunzip_close(gunzip **g);
 
 /* Up to `want` bytes; fewer only where the stream ends. E_DATA on damage, truncation and bytes
  * after the end that are not gzip. */
 MUST_USE status gunzip_read(gunzip *g, void *out, size_t want, size_t *ret_got, error *err);
+
+/* The whole stream, in memory that the caller gives to mem_free: inflated twice, for memory is taken once
+ * it is known how much. E_DATA as above; E_NOMEM. */
+MUST_USE status gunzip_whole(const void *data, size_t bytes, packing how, const char *origin, void **ret,
+                             size_t *ret_bytes, error *err);
 
 #endif

@@ -126,7 +126,7 @@ static status open_gzip(const void *data, size_t bytes, idx *f, error *err)
     unsigned char header[HEADER_MAX];
     size_t promised;
     status st;
-    TRY_OUT(st, gunzip_open(data, bytes, f->path, &z, err));
+    TRY_OUT(st, gunzip_open(data, bytes, (packing){.kind = PACKING_GZIP}, f->path, &z, err));
     TRY_OUT(st, read_header(z, header, MAGIC, 0, f, err));
     TRY_OUT(st, parse_magic(header, f, err));
     TRY_OUT(st, read_header(z, header, 4 * (size_t)f->rank, MAGIC, f, err));

@@ -36,6 +36,8 @@ typedef struct reader_ops {
     /* Adds the memory that the dataset's examples are made from, and no more: what a file holds beside
      * them, and how it is packed, makes no difference. */
     void (*contents)(const dataset *d, content_digest *ret);
+    /* The records that the examples are read from, one each; NULL: they are not read from records. */
+    const struct record_set *(*records)(const dataset *d);
 } reader_ops;
 
 /* First member of every reader's own struct. */
@@ -115,6 +117,12 @@ MUST_USE status csv_reader_open(const csv_reader_options *options, const char *p
                                 error *err);
 MUST_USE status csv_reader_configure(const reader_request *request, dataset **ret, error *err);
 bool csv_reader_learns(const config *reader);
+
+/* Lines of JSON, and tf.train.Examples in TFRecord files: a file, a folder, a pattern or an archive
+ * (index/shards.h). The fields are those of dataset_reader.fields (record/field.h). */
+MUST_USE status jsonl_reader_configure(const reader_request *request, dataset **ret, error *err);
+MUST_USE status tfrecord_reader_configure(const reader_request *request, dataset **ret, error *err);
+bool record_reader_learns(const config *reader);
 
 enum { CHANNELS = 3 };              /* red, green, blue */
 

@@ -14,13 +14,28 @@ static const struct {
     const char *type;
     status (*open)(const reader_request *request, dataset **ret, error *err);
     bool (*learns)(const config *reader); /* NULL: never */
+    bool takes_shards;                    /* it reads many files as it reads one */
 } readers[] = {
-    {"idx", idx_reader_configure, NULL},
-    {"text", text_reader_configure, text_reader_learns},
-    {"arrays", arrays_reader_configure, NULL},
-    {"csv", csv_reader_configure, csv_reader_learns},
-    {"cifar10", cifar10_reader_configure, NULL},
+    {"idx", idx_reader_configure, NULL, false},
+    {"text", text_reader_configure, text_reader_learns, false},
+    {"arrays", arrays_reader_configure, NULL, false},
+    {"csv", csv_reader_configure, csv_reader_learns, false},
+    {"cifar10", cifar10_reader_configure, NULL, false},
+    {"jsonl", jsonl_reader_configure, record_reader_learns, true},
+    {"tfrecord", tfrecord_reader_configure, record_reader_learns, true},
 };
+
+static bool is_sharded(const config *reader)
+{
+    const char *type = config_str(reader, "type");
+    return type && strcmp(type, "sharded") == 0;
+}
+
+/* What reads the files: of `sharded` its base. */
+static const config *file_reader(const config *reader)
+{
+    return is_sharded(reader) ? config_section(reader, "base_reader") : reader;
+}
 
 /* Its row; COUNT_OF(readers) if there is none. */
 static size_t find(const config *reader)
@@ -34,8 +49,24 @@ static size_t find(const config *reader)
 
 bool dataset_learns(const config *reader)
 {
-    size_t i = find(reader);
-    return i < COUNT_OF(readers) && readers[i].learns && readers[i].learns(reader);
+    const config *reads = file_reader(reader);
+    size_t i = find(reads);
+    return i < COUNT_OF(readers) && readers[i].learns && readers[i].learns(reads);
+}
+
+static status check_base(const config *sharded, error *err)
+{
+    static const char *const parts[] = {"range", "limit"};
+    const config *base = file_reader(sharded);
+    size_t i = find(base);
+    if (i == COUNT_OF(readers) || !readers[i].takes_shards)
+        return FAIL(err, E_CONFIG, "%s.type: '%s' does not read shards; jsonl and tfrecord do",
+                    config_path(base), config_str(base, "type"));
+    for (size_t k = 0; k < COUNT_OF(parts); k++)
+        if (config_has(base, parts[k]))
+            return FAIL(err, E_CONFIG, "%s.%s: is said of all shards together: set %s.%s", config_path(base),
+                        parts[k], config_path(sharded), parts[k]);
+    return OK;
 }
 
 static status open_by(const reader_request *request, dataset **ret, error *err)
@@ -75,12 +106,15 @@ status dataset_open_as(const config *reader, const char *path, const dataset_opt
                        dataset **ret, error *err)
 {
     reader_vocabulary given = {.text = options->vocabulary, .origin = "the job's vocabulary"};
-    reader_request request = {.reader = reader,
+    const config *reads = file_reader(reader);
+    if (reads != reader)
+        TRY(check_base(reader, err));
+    reader_request request = {.reader = reads,
                               .part = options->part ? *options->part : part_of(reader),
                               .without_labels = options->without_labels};
     buf text = BUF_INIT;
-    if (!given.text && config_str(reader, "vocabulary")) {
-        given.origin = config_str(reader, "vocabulary");
+    if (!given.text && config_str(reads, "vocabulary")) {
+        given.origin = config_str(reads, "vocabulary");
         TRY(fs_read(given.origin, VOCABULARY_LIMIT, &text, err));
         given.text = text.data ? text.data : "";
     }

@@ -322,6 +322,14 @@ static void say_failed(worker *w, status st, const error *why)
         LOG_D("SEND", "type=FAILED");
 }
 
+/* What a worker reads is its share of the records, wherever they lie. */
+static void log_bytes_read(const worker *w)
+{
+    int64_t bytes = w->variants.data ? dataset_bytes_read(w->variants.data) : 0;
+    if (bytes > 0)
+        LOG_I("RECORDS_READ", "bytes=%lld", (long long)bytes);
+}
+
 status worker_run(const worker_options *options, error *err)
 {
     error mine = ERROR_INIT;
@@ -337,6 +345,7 @@ status worker_run(const worker_options *options, error *err)
         st = loop(&w, w.ending.err);
     if (st != OK)
         say_failed(&w, st, w.ending.err);
+    log_bytes_read(&w);
     worker_unbuild(&w);
     return st;
 }

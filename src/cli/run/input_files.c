@@ -2,6 +2,7 @@
 
 #include "common/base/gcs.h"
 #include "common/base/json.h"
+#include "data/index/shards.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -19,8 +20,10 @@ static const struct {
     {NULL, NULL, "test_data_path"},
     {"dataset_reader", NULL, "labels"},
     {"dataset_reader", NULL, "vocabulary"},
+    {"dataset_reader", "base_reader", "vocabulary"},
     {"validation_dataset_reader", NULL, "labels"},
     {"validation_dataset_reader", NULL, "vocabulary"},
+    {"validation_dataset_reader", "base_reader", "vocabulary"},
     {"model", NULL, "path"},
     {"model", "pretrained", "path"},
 };
@@ -48,11 +51,27 @@ static void add_folder(collection *c, const char *file)
     add_place(c, slash == file ? file : arena_strndup(c->memory, file, (size_t)(slash - file)));
 }
 
+/* A pattern of names: its folder, as far as it has no wildcard, is a place of its own. */
+static const char *pattern_place(collection *c, const char *pattern)
+{
+    char real[PATH_MAX];
+    size_t n = strcspn(pattern, "*?[");
+    while (n > 0 && pattern[n - 1] != '/')
+        n--;
+    const char *folder = n ? arena_strndup(c->memory, pattern, n) : ".";
+    if (!realpath(folder, real))
+        return pattern;
+    add_place(c, real);
+    return arena_printf(c->memory, "%s/%s", real[1] ? real : "", pattern + n);
+}
+
 /* "../data/train.gz" as "/home/me/data/train.gz"; a file that is a link keeps its name. */
 static const char *input_files_place(collection *c, const char *path)
 {
     char real[PATH_MAX], folder[PATH_MAX];
     struct stat info;
+    if (shards_is_pattern(path))
+        return pattern_place(c, path);
     if (!realpath(path, real) || stat(real, &info))
         return path;
     if (S_ISDIR(info.st_mode)) {
@@ -99,7 +118,7 @@ static status check_name(const input_file_name *name, error *err)
     char *file = NULL;
     TRYF(gcs_path(name->path, &file, err), err, "%s", name->key);
     status st = OK;
-    if (access(file, R_OK) != 0)
+    if (!shards_is_pattern(file) && access(file, R_OK) != 0)
         st = FAIL(err, E_DATA, "%s: open '%s': %s", name->key, file, strerror(errno));
     free(file);
     return st;

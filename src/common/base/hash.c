@@ -85,6 +85,12 @@ uint32_t crc32c(uint32_t crc, const void *data, size_t bytes)
     return ~crc;
 }
 
+uint32_t crc32c_masked(const void *data, size_t bytes)
+{
+    uint32_t crc = crc32c(0, data, bytes);
+    return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+}
+
 uint64_t fnv1a(const void *data, size_t bytes)
 {
     const unsigned char *p = data;

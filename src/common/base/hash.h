@@ -22,6 +22,7 @@ void sha256_drop(sha256 *h);
 void sha256_hex(const void *data, size_t bytes, char ret_hex[SHA256_HEX]);
 
 uint32_t crc32c(uint32_t crc, const void *data, size_t bytes); /* start with 0, chain at will */
+uint32_t crc32c_masked(const void *data, size_t bytes); /* as TFRecord stores it */
 
 uint64_t fnv1a(const void *data, size_t bytes);
 

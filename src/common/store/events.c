@@ -29,12 +29,6 @@ enum {
 
 /* --- framing --- */
 
-static uint32_t masked_crc(const void *data, size_t bytes)
-{
-    uint32_t crc = crc32c(0, data, bytes);
-    return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
-}
-
 static void store_le(unsigned char *p, uint64_t x, int bytes)
 {
     for (int i = 0; i < bytes; i++)
@@ -60,13 +54,13 @@ static void add_record(events *e, const Tequio__Tb__Event *event)
     size_t bytes = tequio__tb__event__get_packed_size(event);
     unsigned char head[HEAD_BYTES], tail[TAIL_BYTES];
     store_le(head, bytes, 8);
-    store_le(head + 8, masked_crc(head, 8), 4);
+    store_le(head + 8, crc32c_masked(head, 8), 4);
     buf *waiting = &e->file.waiting;
     buf_reserve(waiting, HEAD_BYTES + bytes + TAIL_BYTES);
     appender_add(&e->file, head, sizeof head);
     unsigned char *data = (unsigned char *)waiting->data + waiting->size;
     tequio__tb__event__pack(event, data);
-    store_le(tail, masked_crc(data, bytes), 4);
+    store_le(tail, crc32c_masked(data, bytes), 4);
     waiting->size += bytes;
     appender_add(&e->file, tail, sizeof tail);
     if (waiting->size >= FLUSH_BYTES)
@@ -239,13 +233,13 @@ static status find_frame(const char *path, const fs_map *map, size_t at, bool *r
     if (left < HEAD_BYTES)
         return OK;
     uint64_t bytes = load_le(p, 8);
-    if (load_le(p + 8, 4) != masked_crc(p, 8))
+    if (load_le(p + 8, 4) != crc32c_masked(p, 8))
         return FAIL(err, E_DATA, "%s: offset %zu: the length of a record has a wrong checksum%s",
                     path, at, at ? "" : " (not an event file?)");
     if (bytes > left - HEAD_BYTES || left - HEAD_BYTES - bytes < TAIL_BYTES)
         return OK;
     const unsigned char *data = p + HEAD_BYTES;
-    if (load_le(data + bytes, 4) != masked_crc(data, bytes))
+    if (load_le(data + bytes, 4) != crc32c_masked(data, bytes))
         return FAIL(err, E_DATA, "%s: offset %zu: a record has a wrong checksum", path, at);
     *ret = (frame){.data = data, .bytes = bytes, .end = at + HEAD_BYTES + bytes + TAIL_BYTES};
     *ret_torn = false;

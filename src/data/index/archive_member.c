@@ -1,0 +1,40 @@
+/* A member more of an archive (archive.h), and the end of all. */
+#include "data/index/archive.h"
+
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool climbs_out(const char *name)
+{
+    if (name[0] == '/')
+        return true;
+    for (const char *part = name; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+status archive_add(archive *a, const char *origin, archive_member member, error *err)
+{
+    if (climbs_out(member.name) || !member.name[0]) {
+        status st =
+            FAIL(err, E_DATA, "'%s': holds '%s', a name that leads out of the archive", origin, member.name);
+        free(member.name);
+        return st;
+    }
+    GROW(a->at, a->cap, a->n + 1);
+    a->at[a->n++] = member;
+    return OK;
+}
+
+void archive_close(archive *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        free(a->at[i].name);
+    free(a->at);
+    *a = (archive){.at = NULL};
+}

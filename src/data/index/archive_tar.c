@@ -1,0 +1,177 @@
+/* Members of a tar file (archive.h; POSIX.1-2017, pax; GNU tar's "Basic Tar Format"). */
+#include "data/index/archive.h"
+
+#include "common/base/alloc.h"
+#include "common/base/buf.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 512, LONG_NAME_MOST = 1 << 20 };
+
+/* Where the fields of a head stand, and how long they are. */
+enum {
+    NAME = 0, NAME_BYTES = 100,
+    SIZE = 124, SIZE_BYTES = 12,
+    CHECKSUM = 148, CHECKSUM_BYTES = 8,
+    KIND = 156,
+    MAGIC = 257,
+    PREFIX = 345, PREFIX_BYTES = 155,
+};
+
+typedef struct tar_reader {
+    const unsigned char *data;
+    size_t bytes, at;               /* of the head that is read */
+    const char *origin;
+    char *long_name;                /* of the next member; NULL: its head has it */
+    bool has_size;                  /* a pax head says how long the next member is */
+    uint64_t size;
+} tar_reader;
+
+static status damaged(const tar_reader *r, const char *what, error *err)
+{
+    return FAIL(err, E_DATA, "'%s': byte %zu: %s", r->origin, r->at, what);
+}
+
+/* Octal digits, or GNU's binary number where the first bit is set. */
+static bool read_number(const unsigned char *p, size_t n, uint64_t *ret)
+{
+    uint64_t x = 0;
+    if (*p & 0x80) {
+        for (size_t i = 0; i < n; i++) {
+            if (x >> 55)
+                return false;
+            x = x << 8 | (i ? p[i] : p[i] & 0x7f);
+        }
+        *ret = x;
+        return true;
+    }
+    while (n > 0 && *p == ' ')
+        p++, n--;
+    size_t digits = 0;
+    for (; digits < n && p[digits] >= '0' && p[digits] <= '7'; digits++)
+        x = x << 3 | (uint64_t)(p[digits] - '0');
+    *ret = x;
+    return digits == n || p[digits] == ' ' || p[digits] == '\0';
+}
+
+static bool checksum_fits(const unsigned char *head)
+{
+    uint64_t stored, sum = 0;
+    for (size_t i = 0; i < BLOCK; i++)
+        sum += i >= CHECKSUM && i < CHECKSUM + CHECKSUM_BYTES ? ' ' : head[i];
+    return read_number(head + CHECKSUM, CHECKSUM_BYTES, &stored) && stored == sum;
+}
+
+static char *short_name(const unsigned char *head)
+{
+    int name = (int)strnlen((const char *)head + NAME, NAME_BYTES);
+    int prefix =
+        memcmp(head + MAGIC, "ustar", 6) == 0 ? (int)strnlen((const char *)head + PREFIX, PREFIX_BYTES) : 0;
+    return xasprintf("%.*s%s%.*s", prefix, (const char *)head + PREFIX, prefix ? "/" : "", name,
+                     (const char *)head + NAME);
+}
+
+/* "<length> <key>=<value>\n", again and again. */
+static status take_pax(tar_reader *r, const unsigned char *p, size_t n, error *err)
+{
+    while (n > 0) {
+        char *end = NULL;
+        char digits[24] = "";
+        memcpy(digits, p, n < sizeof digits - 1 ? n : sizeof digits - 1);
+        unsigned long long length = digits[0] >= '0' && digits[0] <= '9' ? strtoull(digits, &end, 10) : 0;
+        size_t head = end ? (size_t)(end - digits) + 1 : 0;
+        if (!end || *end != ' ' || length <= head || length > n || p[length - 1] != '\n')
+            return damaged(r, "a pax head whose records do not fit", err);
+        const char *record = (const char *)p + head;
+        size_t left = (size_t)length - head - 1;
+        if (left >= 5 && memcmp(record, "path=", 5) == 0) {
+            free(r->long_name);
+            r->long_name = xstrndup(record + 5, left - 5);
+        } else if (left > 5 && left < sizeof digits + 5 && memcmp(record, "size=", 5) == 0) {
+            memset(digits, 0, sizeof digits);
+            memcpy(digits, record + 5, left - 5);
+            r->has_size = true;
+            r->size = strtoull(digits, &end, 10);
+            if (*end || digits[0] == '-')
+                return damaged(r, "a pax head whose size is no number", err);
+        }
+        p += length;
+        n -= (size_t)length;
+    }
+    return OK;
+}
+
+static status take_member(tar_reader *r, const unsigned char *head, size_t size, archive *ret, error *err)
+{
+    const unsigned char *data = r->data + r->at + BLOCK;
+    char kind = (char)head[KIND];
+    if (kind == 'x')
+        return take_pax(r, data, size, err);
+    if (kind == 'L') {
+        if (size > LONG_NAME_MOST)
+            return damaged(r, "a name of more than a megabyte", err);
+        free(r->long_name);
+        r->long_name = xstrndup((const char *)data, size);
+        return OK;
+    }
+    status st = OK;
+    if (kind == '0' || kind == '\0' || kind == '7') {
+        archive_member m = {
+            .name = r->long_name ? r->long_name : short_name(head), .data = data, .bytes = size};
+        r->long_name = NULL;
+        st = archive_add(ret, r->origin, m, err);
+    }
+    if (kind != 'g' && kind != 'K') {
+        free(r->long_name);
+        r->long_name = NULL;
+        r->has_size = false;
+    }
+    return st;
+}
+
+static bool is_zero(const unsigned char *block)
+{
+    for (size_t i = 0; i < BLOCK; i++)
+        if (block[i])
+            return false;
+    return true;
+}
+
+static status next_head(tar_reader *r, archive *ret, error *err)
+{
+    const unsigned char *head = r->data + r->at;
+    if (!checksum_fits(head))
+        return damaged(r, "the head of a member whose checksum does not fit: damaged, or no tar file", err);
+    uint64_t size;
+    if (!read_number(head + SIZE, SIZE_BYTES, &size))
+        return damaged(r, "the head of a member whose size is no number", err);
+    if (r->has_size && head[KIND] != 'x' && head[KIND] != 'g')
+        size = r->size;
+    if (size > r->bytes - r->at - BLOCK)
+        return FAIL(err, E_DATA,
+                    "'%s': byte %zu: a member of %" PRIu64 " bytes, but the file breaks off after %zu",
+                    r->origin, r->at, size, r->bytes - r->at - BLOCK);
+    TRY(take_member(r, head, (size_t)size, ret, err));
+    size_t blocks = ((size_t)size + BLOCK - 1) / BLOCK;
+    r->at += BLOCK;
+    r->at = blocks > (r->bytes - r->at) / BLOCK ? r->bytes : r->at + blocks * BLOCK;
+    return OK;
+}
+
+status archive_read_tar(const unsigned char *data, size_t bytes, const char *origin, archive *ret, error *err)
+{
+    tar_reader r = {.data = data, .bytes = bytes, .origin = origin};
+    status st = OK;
+    bool ended = false;
+    while (st == OK && !ended && r.bytes - r.at >= BLOCK) {
+        ended = is_zero(data + r.at);
+        if (!ended)
+            st = next_head(&r, ret, err);
+    }
+    if (st == OK && !ended)
+        st = damaged(&r, "the file breaks off: a tar file ends with a block of zeros", err);
+    free(r.long_name);
+    return st;
+}

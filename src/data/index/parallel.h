@@ -1,0 +1,19 @@
+/*
+ * A loop whose rounds are independent, on several threads of its own that end with it. Threads: any number of
+ * such loops at a time.
+ */
+#ifndef TEQUIO_DATA_INDEX_PARALLEL_H
+#define TEQUIO_DATA_INDEX_PARALLEL_H
+
+#include "common/base/error.h"
+
+#include <stddef.h>
+
+/* Calls round(user, i) for i = 0 .. n-1, on at most `threads` threads (0: as many as there are
+ * processors); one that cannot be started leaves its rounds to the others. Rounds are begun in order. What
+ * fails is the failure of the lowest i, however threads are scheduled; rounds behind a failed one may be
+ * left out. */
+MUST_USE status parallel_for(size_t n, int threads, status (*round)(void *user, size_t i, error *err),
+                             void *user, error *err);
+
+#endif

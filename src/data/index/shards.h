@@ -1,0 +1,42 @@
+/*
+ * The files that hold a data set. A path names one file; a folder, whose files they are; a pattern
+ * ("train-*.jsonl", where no file is called so); or an archive (tar or zip), whose members they are. Each
+ * may be gzip, and an archive may be too (.tar.gz). They are taken in the order of their names, byte by
+ * byte.
+ *
+ * In a folder or an archive, names that begin with "." or "_" are no data (_SUCCESS, .crc files): they are
+ * left out, and the log says how many. A folder within a folder is refused: nobody could say whether its
+ * files belong.
+ *
+ * Threads: immutable once open.
+ */
+#ifndef TEQUIO_DATA_INDEX_SHARDS_H
+#define TEQUIO_DATA_INDEX_SHARDS_H
+
+#include "data/index/inflated.h"
+#include "data/index/records.h"
+
+typedef struct shard {
+    record_source source;           /* its bytes; its name is "FILE" or "ARCHIVE!MEMBER" */
+    cache_key key;
+    inflated plain;
+    char *name;
+} shard;
+
+typedef struct shards {
+    shard *at;                      /* [n] */
+    size_t n, cap;
+    size_t n_left_out;
+    fs_map *maps;                   /* [n_maps] of the files themselves */
+    size_t n_maps, maps_cap;
+    inflated archive;               /* of a compressed archive */
+} shards;
+
+/* E_DATA: nothing is there, or something is damaged. */
+MUST_USE status shards_open(const char *path, shards *ret, error *err);
+void shards_close(shards *s);
+
+/* Whether a path that is no file is a pattern of some. */
+bool shards_is_pattern(const char *path);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * The fields of examples that are records (dataset_reader.fields): a table of kinds says what a value may
+ * be and what becomes of it. A new kind is a row of that table (field.c) and a word of the option's.
+ *
+ *   number, numbers     float32: finite; one, or as many as `shape` says
+ *   integer, integers   int64, likewise
+ *   bytes               float32: the bytes of a string, divided by 255, as many as `shape` says
+ *   label               int64: a class by its number, 0 to classes - 1
+ *   word                int64: a class by its word, numbered in the order of the training data's words
+ *
+ * Threads: immutable once what there is to learn was learned; then any.
+ */
+#ifndef TEQUIO_DATA_RECORD_FIELD_H
+#define TEQUIO_DATA_RECORD_FIELD_H
+
+#include "common/base/alloc.h"
+#include "data/reader.h"
+#include "data/record/format.h"
+#include "data/words.h"
+
+typedef struct field_kind field_kind;
+
+typedef struct record_field {
+    const char *name, *key;         /* of the example's field, and where it stands in a record */
+    const field_kind *kind;
+    int32_t rank;
+    int64_t dim[TENSOR_RANK];
+    int64_t elements;
+    int64_t classes;                /* of a label or a word; 0: not known yet */
+    words *words;                   /* of a word */
+} record_field;
+
+typedef struct record_fields {
+    record_field at[DATA_FIELDS];
+    size_t n;
+    arena *memory;                  /* of names and keys */
+    record_field
+        unread; /* a word that is not read, for the words of its classes; its kind is NULL: there is none */
+} record_fields;
+
+/* What dataset_reader.fields says, but for labels where these are not read; with the classes of
+ * `vocabulary`, if that is given. E_CONFIG, E_DATA (a vocabulary that lacks a field). */
+MUST_USE status record_fields_read(const reader_request *request, const record_format *format,
+                                   record_fields *ret, error *err);
+void record_fields_fini(record_fields *fields);
+/* Is a field learned from the training data, unless a vocabulary is given? */
+bool record_fields_learn(const config *reader);
+
+/* Appends what decides whether a record is as it should be, but for what its classes are. */
+void record_fields_describe(const record_fields *fields, buf *ret);
+data_field record_field_data(const record_field *f);
+
+/* Turns a parsed record into values: ret[field] has room for the field's. `raw`: bytes stay bytes. E_DATA,
+ * naming the field; the caller prepends where the record stands. */
+MUST_USE status record_fields_take(const record_fields *fields, const record_format *format, const void *parsed,
+                                   bool raw, void *const *ret, error *err);
+
+/* --- what is learned --- */
+
+/* A class, whose highest number or words all records must be asked for. */
+bool record_field_is_label(const record_field *f);
+bool record_field_is_word(const record_field *f);
+/* What one record teaches of a label: adds its word to `learned`, known or not, or raises *classes. E_DATA. */
+MUST_USE status record_field_learn(const record_field *f, const record_format *format, const void *parsed,
+                                   words *learned, int64_t *classes, error *err);
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * Records as examples (reader.h): lines of JSON and tf.train.Examples. Nothing of them is kept but where
+ * they lie (index/record_set.h): an example is parsed when it is read. For training and evaluation all
+ * were read once before (survey.h), so what can be wrong with them is found at opening.
+ */
+#include "data/reader.h"
+
+#include "common/base/alloc.h"
+#include "data/index/record_set.h"
+#include "data/record/survey.h"
+
+#include <stdlib.h>
+
+typedef struct record_reader {
+    dataset base;
+    const record_format *format;
+    record_set *set;
+    record_fields fields;
+    char *vocabulary;
+} record_reader;
+
+static void close_reader(dataset *d)
+{
+    record_reader *r = (record_reader *)d;
+    record_set_close(&r->set);
+    record_fields_fini(&r->fields);
+    free(r->vocabulary);
+    free(r);
+}
+
+/* --- reading --- */
+
+static status read_parsed(const record_reader *r, int64_t example, bool raw, void *const *ret, error *err)
+{
+    size_t bytes;
+    void *parsed = NULL;
+    const unsigned char *data = record_set_read(r->set, example, &bytes);
+    TRY(r->format->parse(data, bytes, &parsed, err));
+    status st = record_fields_take(&r->fields, r->format, parsed, raw, ret, err);
+    r->format->drop(parsed);
+    return st;
+}
+
+static status read_placed(const dataset *d, int64_t example, bool raw, void *const *ret, error *err)
+{
+    const record_reader *r = (const record_reader *)d;
+    status st = read_parsed(r, example, raw, ret, err);
+    if (st != OK) {
+        buf place = BUF_INIT;
+        record_set_place(r->set, example, &place);
+        error_prepend(err, "%s", place.data);
+        buf_fini(&place);
+    }
+    return st;
+}
+
+static status record_reader_read_example(const dataset *d, int64_t example, void *const *ret, error *err)
+{
+    return read_placed(d, example, false, ret, err);
+}
+
+static status record_reader_read_bytes(const dataset *d, int64_t example, void *const *ret, error *err)
+{
+    return read_placed(d, example, true, ret, err);
+}
+
+static const char *record_reader_vocabulary(const dataset *d)
+{
+    return ((const record_reader *)d)->vocabulary;
+}
+
+/* The first field whose classes are words. */
+static const record_field *word_field(const record_reader *r)
+{
+    for (size_t i = 0; i < r->fields.n; i++)
+        if (r->fields.at[i].words)
+            return &r->fields.at[i];
+    return r->fields.unread.words ? &r->fields.unread : NULL;
+}
+
+static bool record_reader_label_word(const dataset *d, int64_t label, buf *to)
+{
+    const record_field *f = word_field((const record_reader *)d);
+    if (!f || label < 0 || label >= words_count(f->words))
+        return false;
+    buf_adds(to, words_at(f->words, (int32_t)label));
+    return true;
+}
+
+static void record_reader_contents(const dataset *d, content_digest *ret)
+{
+    record_set_contents(((const record_reader *)d)->set, d->first, d->examples, ret);
+}
+
+static const record_set *record_reader_records(const dataset *d)
+{
+    return ((const record_reader *)d)->set;
+}
+
+static const reader_ops record_reader_ops = {.read = record_reader_read_example,
+                                             .read_bytes = record_reader_read_bytes,
+                                             .close = close_reader,
+                                             .vocabulary = record_reader_vocabulary,
+                                             .label_word = record_reader_label_word,
+                                             .contents = record_reader_contents,
+                                             .records = record_reader_records};
+
+/* --- opening --- */
+
+/* {"label": {"kind": ["cat", "dog"]}}; NULL: no field has words. */
+static char *vocabulary_of(const record_fields *fields)
+{
+    json_t *all = json_object();
+    for (size_t i = 0; i < fields->n; i++) {
+        const record_field *f = &fields->at[i];
+        if (!f->words)
+            continue;
+        json_t *list = json_array();
+        for (int32_t w = 0; w < words_count(f->words); w++)
+            json_array_append_new(list, json_string(words_at(f->words, w)));
+        json_object_set_new(all, f->name, list);
+    }
+    json_t *whole = json_pack("{s:o}", "label", all);
+    char *text = json_object_size(all) ? json_text(whole) : NULL;
+    json_decref(whole);
+    return text;
+}
+
+static status open_reader(record_reader *r, const reader_request *request, error *err)
+{
+    TRY(record_fields_read(request, r->format, &r->fields, err));
+    TRY(record_set_open(r->format->kind, request->path, &r->set, err));
+    if (!request->without_labels) /* predictions read each record once, and say themselves what is wrong */
+        TRY(survey_take(r->set, r->format, &r->fields, err));
+    r->vocabulary = vocabulary_of(&r->fields);
+    r->base.examples = record_set_count(r->set);
+    for (size_t i = 0; i < r->fields.n; i++)
+        r->base.fields[r->base.n_fields++] = record_field_data(&r->fields.at[i]);
+    return OK;
+}
+
+static status record_reader_configure(const record_format *format, const reader_request *request, dataset **ret,
+                                      error *err)
+{
+    record_reader *r = xcalloc(1, sizeof *r);
+    r->base.ops = &record_reader_ops;
+    r->format = format;
+    status st = open_reader(r, request, err);
+    if (st != OK) {
+        close_reader(&r->base);
+        return st;
+    }
+    return dataset_cut(request, &r->base, ret, err);
+}
+
+status jsonl_reader_configure(const reader_request *request, dataset **ret, error *err)
+{
+    return record_reader_configure(&record_format_json, request, ret, err);
+}
+
+status tfrecord_reader_configure(const reader_request *request, dataset **ret, error *err)
+{
+    return record_reader_configure(&record_format_tf_example, request, ret, err);
+}
+
+bool record_reader_learns(const config *reader)
+{
+    return record_fields_learn(reader);
+}

@@ -1,0 +1,311 @@
+/*
+ * See survey.h. What is found does not depend on the classes that are known (of the job's vocabulary,
+ * say), so training and evaluation share one survey. Kept as JSON: {"of": HASH, "fields": {"label": 10,
+ * "kind": ["cat", "dog"]}}.
+ */
+#include "data/record/survey.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/json.h"
+#include "common/base/log.h"
+#include "data/index/index.h"
+#include "data/index/parallel.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUND = 4096 }; /* records that one round reads */
+
+typedef struct survey {
+    const record_set *set;
+    const record_format *format;
+    const record_fields *labels, *others;
+    pthread_mutex_t lock;           /* guards what follows */
+    int64_t classes[DATA_FIELDS];   /* of each label: the highest + 1 */
+    words *learned[DATA_FIELDS];    /* of each that is a word */
+} survey;
+
+static void survey_init(survey *s)
+{
+    pthread_mutex_init(&s->lock, NULL);
+    for (size_t i = 0; i < DATA_FIELDS; i++)
+        s->learned[i] = words_create();
+}
+
+static void survey_fini(survey *s)
+{
+    for (size_t i = 0; i < DATA_FIELDS; i++)
+        words_destroy(&s->learned[i]);
+    pthread_mutex_destroy(&s->lock);
+}
+
+/* The fields that are labels, or the others; what they hold is borrowed. */
+static record_fields fields_that(const record_fields *fields, bool are_labels)
+{
+    record_fields some = {.n = 0};
+    for (size_t i = 0; i < fields->n; i++)
+        if (record_field_is_label(&fields->at[i]) == are_labels)
+            some.at[some.n++] = fields->at[i];
+    return some;
+}
+
+/* --- reading all records --- */
+
+typedef status take_record(void *user, const void *parsed, error *err);
+
+static status take_one(const survey *s, int64_t i, take_record *take, void *user, error *err)
+{
+    size_t bytes;
+    void *parsed = NULL;
+    const unsigned char *data = record_set_at(s->set, i, &bytes);
+    status st = s->format->parse(data, bytes, &parsed, err);
+    if (st == OK) {
+        st = take(user, parsed, err);
+        s->format->drop(parsed);
+    }
+    if (st != OK && err) {
+        buf place = BUF_INIT;
+        record_set_place(s->set, i, &place);
+        error_prepend(err, "%s", place.data);
+        buf_fini(&place);
+    }
+    return st;
+}
+
+static status take_round(const survey *s, size_t round, take_record *take, void *user, error *err)
+{
+    int64_t i = (int64_t)round * ROUND, end = i + ROUND, n = record_set_count(s->set);
+    for (; i < end && i < n; i++)
+        TRY(take_one(s, i, take, user, err));
+    return OK;
+}
+
+static size_t rounds_of(const survey *s)
+{
+    return (size_t)((record_set_count(s->set) + ROUND - 1) / ROUND);
+}
+
+/* Room for the values of each field, which mem_free takes back. */
+static status take_room(const record_fields *fields, void *ret[DATA_FIELDS], error *err)
+{
+    for (size_t i = 0; i < fields->n; i++) {
+        data_field f = record_field_data(&fields->at[i]);
+        TRY(mem_alloc(data_field_bytes(&f), "an example", &ret[i], err));
+    }
+    return OK;
+}
+
+/* --- learning --- */
+
+typedef struct learner {
+    survey found;                   /* in this round */
+    void *room[DATA_FIELDS];
+} learner;
+
+static status learn_record(void *user, const void *parsed, error *err)
+{
+    learner *l = user;
+    survey *s = &l->found;
+    for (size_t i = 0; i < s->labels->n; i++)
+        TRY(record_field_learn(&s->labels->at[i], s->format, parsed, s->learned[i], &s->classes[i], err));
+    return record_fields_take(s->others, s->format, parsed, true, l->room, err);
+}
+
+static void merge(survey *s, const survey *mine)
+{
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->labels->n; i++) {
+        s->classes[i] = mine->classes[i] > s->classes[i] ? mine->classes[i] : s->classes[i];
+        for (int32_t w = 0; w < words_count(mine->learned[i]); w++)
+            words_add(s->learned[i], words_at(mine->learned[i], w));
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static status learn_round(void *user, size_t round, error *err)
+{
+    survey *s = user;
+    learner l = {.found = {.set = s->set, .format = s->format, .labels = s->labels, .others = s->others}};
+    survey_init(&l.found);
+    status st = take_room(s->others, l.room, err);
+    if (st == OK)
+        st = take_round(s, round, learn_record, &l, err);
+    if (st == OK)
+        merge(s, &l.found);
+    for (size_t i = 0; i < s->others->n; i++)
+        mem_free(l.room[i]);
+    survey_fini(&l.found);
+    return st;
+}
+
+static json_t *sorted_words(words *w)
+{
+    int32_t *places = xmalloc(((size_t)words_count(w) + 1) * sizeof *places);
+    words_sort(w, places);
+    free(places);
+    json_t *list = json_array();
+    for (int32_t i = 0; i < words_count(w); i++)
+        json_array_append_new(list, json_string(words_at(w, i)));
+    return list;
+}
+
+static status learn_all(survey *s, json_t **ret, error *err)
+{
+    int64_t began_us = clock_us();
+    TRY(parallel_for(rounds_of(s), 0, learn_round, s, err));
+    json_t *found = json_object();
+    for (size_t i = 0; i < s->labels->n; i++) {
+        const record_field *f = &s->labels->at[i];
+        json_object_set_new(found, f->name,
+                            record_field_is_word(f) ? sorted_words(s->learned[i])
+                                                    : json_integer(s->classes[i]));
+    }
+    LOG_I("SURVEY", "records=%" PRId64 " seconds=%.3f: each was read once, and is as the configuration says",
+          record_set_count(s->set), (double)(clock_us() - began_us) * 1e-6);
+    *ret = found;
+    return OK;
+}
+
+/* --- kept --- */
+
+/* Of the data, and of all that decides what is found in them. */
+static void survey_key(const record_set *set, const record_format *format, const record_fields *fields,
+                       cache_key *ret)
+{
+    char data[SHA256_HEX];
+    buf all = BUF_INIT;
+    record_set_name(set, data);
+    buf_addf(&all, "survey 1\n%s\n%s\n", data, format->type);
+    record_fields_describe(fields, &all);
+    *ret = (cache_key){.bytes = 0};
+    sha256_hex(all.data, all.size, ret->name);
+    buf_fini(&all);
+}
+
+static bool tells_of(const json_t *found, const record_fields *labels)
+{
+    for (size_t i = 0; i < labels->n; i++) {
+        const json_t *one = json_object_get(found, labels->at[i].name);
+        if (record_field_is_word(&labels->at[i]) ? json_array_size(one) == 0 : json_integer_value(one) < 1)
+            return false;
+    }
+    return true;
+}
+
+/* NULL: there is none, or it is another's. */
+static json_t *load_survey(const char *path, const cache_key *key, const record_fields *labels)
+{
+    json_t *kept = NULL;
+    if (!path || !fs_exists(path) || json_read_file(path, &kept, NULL) != OK)
+        return NULL;
+    const char *of = json_string_value(json_object_get(kept, "of"));
+    json_t *found = json_object_get(kept, "fields");
+    bool good = of && strcmp(of, key->name) == 0 && json_is_object(found) && tells_of(found, labels);
+    found = good ? json_incref(found) : NULL;
+    json_decref(kept);
+    return found;
+}
+
+static void keep_survey(const char *path, const cache_key *key, json_t *found)
+{
+    error why = ERROR_INIT;
+    json_t *kept = json_pack("{s:s, s:O}", "of", key->name, "fields", found);
+    if (json_write_file(path, kept, &why) != OK)
+        LOG_W("SURVEY", "all records are read again at each start: %s", why.text);
+    json_decref(kept);
+}
+
+/* --- against what is known --- */
+
+static bool is_known(const record_field *f, const json_t *found)
+{
+    if (!record_field_is_word(f))
+        return json_integer_value(found) <= f->classes;
+    for (size_t i = 0; i < json_array_size(found); i++)
+        if (words_find(f->words, json_string_value(json_array_get(found, i))) < 0)
+            return false;
+    return true;
+}
+
+static void take_classes(record_field *f, const json_t *found)
+{
+    f->classes = json_integer_value(found);
+    if (!record_field_is_word(f))
+        return;
+    f->words = words_create();
+    for (size_t i = 0; i < json_array_size(found); i++)
+        words_add(f->words, json_string_value(json_array_get(found, i)));
+    f->classes = words_count(f->words);
+}
+
+static status check_record(void *user, const void *parsed, error *err)
+{
+    const survey *s = user;
+    int64_t classes[DATA_FIELDS];
+    void *room[DATA_FIELDS];
+    for (size_t i = 0; i < DATA_FIELDS; i++)
+        room[i] = &classes[i];
+    return record_fields_take(s->labels, s->format, parsed, true, room, err);
+}
+
+static status check_round(void *user, size_t round, error *err)
+{
+    return take_round(user, round, check_record, user, err);
+}
+
+/* Labels that are not known are looked for once more, to say where. */
+static status apply_survey(const json_t *found, survey *s, record_fields *fields, error *err)
+{
+    bool all_known = true;
+    for (size_t i = 0; i < fields->n; i++) {
+        record_field *f = &fields->at[i];
+        const json_t *one = json_object_get(found, f->name);
+        if (!record_field_is_label(f))
+            continue;
+        if (f->classes)
+            all_known = all_known && is_known(f, one);
+        else
+            take_classes(f, one);
+    }
+    if (all_known)
+        return OK;
+    record_fields labels = fields_that(fields, true);
+    s->labels = &labels;
+    TRY(parallel_for(rounds_of(s), 0, check_round, s, err));
+    return FAIL(err, E_DATA, "the data changed while they were read");
+}
+
+static status find_survey(survey *s, const char *path, const cache_key *key, json_t **ret, error *err)
+{
+    int lock = path ? cache_lock(path) : -1;
+    status st = OK;
+    *ret = load_survey(path, key, s->labels);
+    if (!*ret) {
+        st = learn_all(s, ret, err);
+        if (st == OK && path)
+            keep_survey(path, key, *ret);
+    }
+    cache_unlock(lock);
+    return st;
+}
+
+status survey_take(const record_set *set, const record_format *format, record_fields *fields, error *err)
+{
+    cache_key key;
+    json_t *found = NULL;
+    record_fields labels = fields_that(fields, true), others = fields_that(fields, false);
+    survey s = {.set = set, .format = format, .labels = &labels, .others = &others};
+    survey_init(&s);
+    survey_key(set, format, fields, &key);
+    char *path = record_set_bytes(set) < INDEX_KEPT_BYTES ? NULL : cache_path(&key, ".survey");
+    status st = find_survey(&s, path, &key, &found, err);
+    if (st == OK)
+        st = apply_survey(found, &s, fields, err);
+    json_decref(found);
+    free(path);
+    survey_fini(&s);
+    return st;
+}

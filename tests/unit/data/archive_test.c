@@ -1,0 +1,198 @@
+/* Archives that are damaged, lie, or lead out of themselves. Whole ones, made by tar and zip, are the
+ * system test's (tests/system/shards.test). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/base/buf.h"
+#include "data/index/archive.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* --- tar --- */
+
+static void add_member(buf *b, char kind, const char *name, const char *data)
+{
+    char head[512] = "";
+    unsigned sum = 0;
+    size_t bytes = strlen(data);
+    snprintf(head, 100, "%s", name);
+    snprintf(head + 124, 12, "%011o", (unsigned)bytes);
+    head[156] = kind;
+    memcpy(head + 257, "ustar\0" "00", 8);
+    memset(head + 148, ' ', 8);
+    for (size_t i = 0; i < sizeof head; i++)
+        sum += (unsigned char)head[i];
+    snprintf(head + 148, 8, "%06o", sum);
+    buf_add(b, head, sizeof head);
+    buf_add(b, data, bytes);
+    while (b->size % 512)
+        buf_add(b, "", 1);
+}
+
+static void end_tar(buf *b)
+{
+    static const char zeros[1024];
+    buf_add(b, zeros, sizeof zeros);
+}
+
+static void expect_members(archive_kind kind, const buf *b, const char *members)
+{
+    archive a = {.at = NULL};
+    error err = ERROR_INIT;
+    assert_int_equal(archive_kind_of((unsigned char *)b->data, b->size), kind);
+    if (archive_open(kind, (unsigned char *)b->data, b->size, "t", &a, &err) != OK)
+        fail_msg("%s", err.text);
+    buf all = BUF_INIT;
+    for (size_t i = 0; i < a.n; i++)
+        buf_addf(&all, "%s=%.*s;", a.at[i].name, (int)a.at[i].bytes, (const char *)a.at[i].data);
+    assert_string_equal(all.data ? all.data : "", members);
+    buf_fini(&all);
+    archive_close(&a);
+}
+
+static void refuses(archive_kind kind, const buf *b, size_t bytes, const char *part)
+{
+    archive a = {.at = NULL};
+    error err = ERROR_INIT;
+    assert_int_equal(archive_open(kind, (unsigned char *)b->data, bytes, "t", &a, &err), E_DATA);
+    assert_null(a.at);
+    if (!strstr(err.text, part))
+        fail_msg("message \"%s\" lacks \"%s\"", err.text, part);
+}
+
+static void test_tar(void **state)
+{
+    (void)state;
+    buf b = BUF_INIT;
+    add_member(&b, '0', "b", "second");
+    add_member(&b, '5', "folder/", "");
+    add_member(&b, 'x', "pax", "17 path=folder/a\n");
+    add_member(&b, '0', "cut", "first");
+    add_member(&b, 'L', "././@LongLink", "folder/c");
+    add_member(&b, '0', "folder", "third");
+    add_member(&b, '2', "link", "");
+    end_tar(&b);
+    expect_members(ARCHIVE_TAR, &b, "b=second;folder/a=first;folder/c=third;");
+    refuses(ARCHIVE_TAR, &b, 512, "byte 0: a member of 6 bytes, but the file breaks off after 0");
+    refuses(ARCHIVE_TAR, &b, 1024, "byte 1024: the file breaks off: a tar file ends with a block of zeros");
+    b.data[1024 + 3] ^= 1;
+    refuses(ARCHIVE_TAR, &b, b.size, "byte 1024: the head of a member whose checksum does not fit");
+    buf_fini(&b);
+}
+
+static void test_names_that_lead_out(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"../x", "/etc/passwd", "a/../../x", "a/.."};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        buf b = BUF_INIT;
+        char part[64];
+        add_member(&b, '0', names[i], "x");
+        end_tar(&b);
+        snprintf(part, sizeof part, "'t': holds '%s', a name that leads out of the archive", names[i]);
+        refuses(ARCHIVE_TAR, &b, b.size, part);
+        buf_fini(&b);
+    }
+    buf b = BUF_INIT;
+    add_member(&b, '0', "..a", "x");
+    add_member(&b, '0', "b", "x");
+    add_member(&b, '0', "b", "y");
+    end_tar(&b);
+    refuses(ARCHIVE_TAR, &b, b.size, "'t': holds 'b' twice");
+    buf_fini(&b);
+}
+
+static void test_bad_pax(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {"5 path=x\n", "99 path=x\n", "path=x\n", "0 path=x\n", "11 size=1x\n"};
+    for (size_t i = 0; i < COUNT_OF(heads); i++) {
+        buf b = BUF_INIT;
+        add_member(&b, 'x', "pax", heads[i]);
+        add_member(&b, '0', "a", "x");
+        end_tar(&b);
+        refuses(ARCHIVE_TAR, &b, b.size, "byte 0: a pax head whose");
+        buf_fini(&b);
+    }
+}
+
+/* --- zip --- */
+
+static void put(buf *b, uint64_t x, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        buf_add(b, &(char){(char)(x >> (8 * i))}, 1);
+}
+
+/* One stored member, its entry and the end. */
+static void make_zip(buf *b, const char *name, const char *data, unsigned flags, unsigned method)
+{
+    size_t n = strlen(name), bytes = strlen(data);
+    uint32_t sum = (uint32_t)crc32(0, (const unsigned char *)data, (unsigned)bytes);
+    buf_add(b, "PK\3\4", 4);
+    put(b, 20, 2), put(b, flags, 2), put(b, method, 2), put(b, 0, 4), put(b, sum, 4), put(b, bytes, 4),
+        put(b, bytes, 4);
+    put(b, n, 2), put(b, 0, 2);
+    buf_add(b, name, n), buf_add(b, data, bytes);
+    size_t at = b->size;
+    buf_add(b, "PK\1\2", 4);
+    put(b, 20, 2), put(b, 20, 2), put(b, flags, 2), put(b, method, 2), put(b, 0, 4), put(b, sum, 4),
+        put(b, bytes, 4);
+    put(b, bytes, 4), put(b, n, 2), put(b, 0, 2), put(b, 0, 2), put(b, 0, 2), put(b, 0, 2), put(b, 0, 4),
+        put(b, 0, 4);
+    buf_add(b, name, n);
+    size_t directory = b->size - at;
+    buf_add(b, "PK\5\6", 4);
+    put(b, 0, 4), put(b, 1, 2), put(b, 1, 2), put(b, directory, 4), put(b, at, 4), put(b, 0, 2);
+}
+
+static void test_zip(void **state)
+{
+    (void)state;
+    buf b = BUF_INIT;
+    make_zip(&b, "a.jsonl", "lines", 0, 0);
+    expect_members(ARCHIVE_ZIP, &b, "a.jsonl=lines;");
+    for (size_t bytes = 0; bytes < b.size; bytes++)
+        refuses(ARCHIVE_ZIP, &b, bytes, "the file breaks off: a zip file ends with its directory");
+    size_t entry = 30 + 7 + 5;
+    b.data[entry] = 'x';
+    refuses(ARCHIVE_ZIP, &b, b.size, "'t': byte 42: here should be an entry of the directory");
+    b.data[entry] = 'P';
+    b.data[entry + 42] = 1;
+    refuses(ARCHIVE_ZIP, &b, b.size,
+            "'t!a.jsonl': byte 42: this member's head is not where the directory says");
+    b.data[entry + 42] = 0;
+    b.data[entry + 20] = 6;
+    refuses(ARCHIVE_ZIP, &b, b.size, "this member is stored, yet has two sizes");
+    b.data[entry + 21] = 127;
+    refuses(ARCHIVE_ZIP, &b, b.size, "this member lies beyond the end of the file");
+    buf_clear(&b);
+    make_zip(&b, "a", "x", 1, 0);
+    refuses(ARCHIVE_ZIP, &b, b.size, "this member is encrypted");
+    buf_clear(&b);
+    make_zip(&b, "a", "x", 0, 14);
+    refuses(ARCHIVE_ZIP, &b, b.size, "this member is neither stored nor deflated");
+    buf_clear(&b);
+    make_zip(&b, "../a", "x", 0, 0);
+    refuses(ARCHIVE_ZIP, &b, b.size, "'t': holds '../a', a name that leads out of the archive");
+    buf_fini(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tar),
+        cmocka_unit_test(test_names_that_lead_out),
+        cmocka_unit_test(test_bad_pax),
+        cmocka_unit_test(test_zip),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

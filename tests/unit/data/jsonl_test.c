@@ -1,0 +1,178 @@
+/* Lines of JSON as examples: each kind of field, classes and words that are learned, and every refusal, by
+ * file, line and field. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "data/reader.h"
+#include "support/folder.h"
+#include "unit/data/support_records.h"
+
+#include <string.h>
+
+static const char *const all_fields =
+    "{fields: [{name: 'x', type: 'numbers', shape: [2, 2]}, {name: 'age', type: 'number'},"
+    " {name: 'ids', type: 'integers', shape: [3], key: 'tokens'}, {name: 'n', type: 'integer'},"
+    " {name: 'kind', type: 'word'}, {name: 'label', type: 'label'}]}";
+
+static const char two[] = "{\"x\": [1, 2.5, -3, 4e2], \"age\": 7, \"tokens\": [1, 2, 9007199254740993], \"n\": "
+                          "-5, \"kind\": \"owl\", \"label\": 2}\n"
+                          "\n"
+                          "{\"label\": 0, \"kind\": \"c\\u00e4t\", \"n\": 0, \"tokens\": [0, 0, 0], \"age\": "
+                          "0.5, \"x\": [0, 0, 0, 0], \"other\": {}}";
+
+static void test_fields(void **state)
+{
+    (void)state;
+    dataset *d = records_must_open("jsonl", all_fields, two, NULL);
+    size_t n;
+    const data_field *f = dataset_fields(d, &n);
+    assert_int_equal(n, 6);
+    assert_int_equal(dataset_examples(d), 2);
+    assert_string_equal(f[0].name, "x");
+    assert_int_equal(f[0].rank, 2);
+    assert_int_equal(f[0].dtype, DT_F32);
+    assert_int_equal(f[2].dtype, DT_I64);
+    assert_int_equal(f[2].dim[0], 3);
+    assert_int_equal(f[3].rank, 0);
+    assert_int_equal(f[4].classes, 2);
+    assert_int_equal(f[5].classes, 3);
+    float x[4], age;
+    int64_t ids[3], number, kind, label;
+    void *out[] = {x, &age, ids, &number, &kind, &label};
+    assert_int_equal(dataset_read(d, 0, out, NULL), OK);
+    assert_true(x[0] == 1.0f && x[1] == 2.5f && x[2] == -3.0f && x[3] == 400.0f && age == 7.0f);
+    assert_true(ids[2] == 9007199254740993 && number == -5 && kind == 1 && label == 2);
+    assert_int_equal(dataset_read(d, 1, out, NULL), OK);
+    assert_true(age == 0.5f && kind == 0 && label == 0);
+    buf word = BUF_INIT;
+    assert_true(dataset_label_word(d, 0, &word));
+    assert_string_equal(word.data, "c\xc3\xa4t");
+    buf_fini(&word);
+    assert_string_equal(dataset_vocabulary(d), "{\"label\":{\"kind\":[\"c\xc3\xa4t\",\"owl\"]}}");
+    assert_true(dataset_bytes_read(d) > 0 && dataset_bytes_read(d) < (int64_t)sizeof two);
+    dataset_close(&d);
+}
+
+/* Other data are read by the words of the training data; where labels are not read they need not be there. */
+static void test_a_vocabulary_goes_on(void **state)
+{
+    (void)state;
+    static const char fields[] = "{fields: [{name: 'a', type: 'number'}, {name: 'label', type: 'word'}]}";
+    static const char vocabulary[] = "{\"label\": {\"label\": [\"dog\", \"cat\"]}}";
+    dataset *d = records_must_open("jsonl", fields, "{\"a\": 1, \"label\": \"cat\"}\n", vocabulary);
+    float a;
+    int64_t label;
+    assert_int_equal(dataset_read(d, 0, (void *[]){&a, &label}, NULL), OK);
+    assert_int_equal(label, 1);
+    dataset_close(&d);
+    records_refuse("jsonl", fields, "{\"a\": 1, \"label\": \"cat\"}\n{\"a\": 1, \"label\": \"owl\"}\n",
+                   vocabulary, E_DATA,
+                   "t.data': line 2 (byte 25): field 'label': 'owl' is no word of the training data");
+    records_refuse("jsonl", fields, "{\"a\": 1, \"label\": \"cat\"}", "{}", E_DATA,
+                   "has no list of words for field 'label'");
+    error err = ERROR_INIT;
+    dataset_options how = {.vocabulary = vocabulary, .without_labels = true};
+    assert_int_equal(records_open("jsonl", fields, "{\"a\": 3}\n", &how, &d, &err), OK);
+    size_t n;
+    dataset_fields(d, &n);
+    assert_int_equal(n, 1);
+    buf word = BUF_INIT;
+    assert_true(dataset_label_word(d, 1, &word));
+    assert_string_equal(word.data, "cat");
+    buf_fini(&word);
+    dataset_close(&d);
+}
+
+static void test_parts(void **state)
+{
+    (void)state;
+    static const char ten[] = "{\"a\":0}\n{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n{\"a\":4}\n{\"a\":5}\n{\"a\":6}\n{"
+                              "\"a\":7}\n{\"a\":8}\n{\"a\":9}\n";
+    dataset *d = records_must_open(
+        "jsonl", "{fields: [{name: 'a', type: 'integer'}], range: [0.5, 1], limit: 3}", ten, NULL);
+    int64_t a;
+    assert_int_equal(dataset_examples(d), 3);
+    assert_int_equal(dataset_read(d, 2, (void *[]){&a}, NULL), OK);
+    assert_int_equal(a, 7);
+    dataset_close(&d);
+}
+
+static void refuses(const char *text, const char *part)
+{
+    records_refuse(
+        "jsonl",
+        "{fields: [{name: 'x', type: 'numbers', shape: [2]}, {name: 'label', type: 'label', classes: 3}]}",
+        text, NULL, E_DATA, part);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    refuses("{\"x\": [1, 2], \"label\": 1}\n{\"x\": [1, 2,\n", "t.data': line 2 (byte 26): column ");
+    refuses("[1, 2]\n", "line 1 (byte 0): is a list; expected an object");
+    refuses("{\"x\": [1, 2], \"x\": 1}", "line 1 (byte 0): column ");
+    refuses("\n{\"y\": [1, 2], \"label\": 1}",
+            "line 2 (byte 1): field 'x': there is no 'x'; there are: y, label");
+    refuses("{\"x\": [1, 2, 3], \"label\": 1}", "field 'x': is a list of 3; expected 2 numbers");
+    refuses("{\"x\": [1, \"2\"], \"label\": 1}", "field 'x': is a list of 2; expected 2 numbers");
+    refuses("{\"x\": \"12\", \"label\": 1}", "field 'x': is a string; expected 2 numbers");
+    refuses("{\"x\": [1, 1e300], \"label\": 1}", "field 'x': element 1 is no finite float32");
+    refuses("{\"x\": [1, 2], \"label\": 3}", "field 'label': class 3; expected 0 to 2");
+    refuses("{\"x\": [1, 2], \"label\": -1}", "field 'label': class -1; expected 0 to 2");
+    refuses("{\"x\": [1, 2], \"label\": 1.0}", "field 'label': is a number; expected a class: an integer");
+    refuses("{\"x\": [1, 2], \"label\": null}", "field 'label': is null; expected a class");
+    refuses("{\"x\": [1, 2], \"l\xff\": 1}", "line 1 (byte 0): column ");
+    refuses("\n\n", "holds no records: the file is empty");
+    records_refuse("jsonl", "{fields: [{name: 'w', type: 'word'}]}", "{\"w\": \"\"}", NULL, E_DATA,
+                   "field 'w': is a string; expected a class: a word in UTF-8, not empty");
+    records_refuse("jsonl", "{fields: []}", "{}", NULL, E_CONFIG,
+                   "dataset_reader.fields: names no field to read");
+    records_refuse("jsonl", "{fields: [{name: 'w', type: 'word'}, {name: 'w', type: 'word'}]}", "{}", NULL,
+                   E_CONFIG, "dataset_reader.fields[1].name: 'w' is the name of another field already");
+    records_refuse("jsonl", "{fields: [{name: 'b', type: 'bytes', shape: [2]}]}", "{}", NULL, E_CONFIG,
+                   "dataset_reader.fields[0].type: bytes: strings of jsonl are text");
+    records_refuse("jsonl", "{fields: [{name: 'b', type: 'numbers', shape: [65536, 65536]}]}", "{}", NULL,
+                   E_CONFIG, "dataset_reader.fields[0].shape: an example of more than");
+}
+
+/* The first damaged line is named, however many threads look, and also where one of them finds a later one. */
+static void test_the_first_of_many(void **state)
+{
+    (void)state;
+    buf b = BUF_INIT;
+    for (int i = 0; i < 30000; i++)
+        buf_addf(&b, "{\"x\": [1, %d], \"label\": %d}\n", i, i == 15000 || i % 4000 == 3999 ? i : 1);
+    refuses(b.data, "line 4000 (byte");
+    buf_fini(&b);
+}
+
+static void test_sharded(void **state)
+{
+    (void)state;
+    static const char of_jsonl[] = "{base_reader: {type: 'jsonl', fields: [{name: 'w', type: 'word'}]}}";
+    dataset *d = records_must_open("sharded", of_jsonl, "{\"w\": \"a\"}\n{\"w\": \"b\"}\n", NULL);
+    assert_int_equal(dataset_examples(d), 2);
+    dataset_close(&d);
+    records_refuse("sharded", "{base_reader: {type: 'idx'}}", "", NULL, E_CONFIG,
+                   "dataset_reader.base_reader.type: 'idx' does not read shards; jsonl and tfrecord do");
+    records_refuse(
+        "sharded", "{base_reader: {type: 'jsonl', limit: 3, fields: [{name: 'w', type: 'word'}]}}", "", NULL,
+        E_CONFIG, "dataset_reader.base_reader.limit: is said of all shards together: set dataset_reader.limit");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_a_vocabulary_goes_on),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_the_first_of_many),
+        cmocka_unit_test(test_sharded),
+    };
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
+}

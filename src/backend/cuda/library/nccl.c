@@ -13,14 +13,21 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct backend_group {
     int32_t n;
     backend **members;    /* [n] */
     nccl_comm *comms;     /* [n] */
     pthread_mutex_t lock;
-    bool aborted;         /* under the lock: the comms are gone */
+    pthread_cond_t quiet; /* no calls are under way */
+    int32_t n_calls;      /* that use the comms now; under the lock, as... */
+    bool aborted;         /* ...the comms are gone, or about to go */
 };
+
+/* How long an abort waits for calls under way, which put work into queues and return. One that takes longer waits
+ * for a GPU that has given up, and only the abort ends it. */
+enum { GRACE_MS = 500 };
 
 /* What it said last names the cause, such as CUDA's error or a peer; it may be about another call. */
 static status check(unsigned result, const char *what, error *err)
@@ -107,6 +114,7 @@ static void group_destroy(backend_group **g)
     for (int32_t i = 0; i < (*g)->n && !(*g)->aborted; i++)
         if ((*g)->comms[i])
             (void)api.ncclCommDestroy((*g)->comms[i]);
+    pthread_cond_destroy(&(*g)->quiet);
     pthread_mutex_destroy(&(*g)->lock);
     free((*g)->members);
     free((*g)->comms);
@@ -114,14 +122,40 @@ static void group_destroy(backend_group **g)
     *g = NULL;
 }
 
+/* Under the lock. */
+static void wait_for_calls(backend_group *g)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += GRACE_MS * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (g->n_calls && pthread_cond_timedwait(&g->quiet, &g->lock, &until) == 0)
+        ;
+}
+
+/* No call begins from here on, and those that have begun are let finish: an abort frees the comms. */
 static void group_abort(backend_group *g)
 {
     pthread_mutex_lock(&g->lock);
-    for (int32_t i = 0; i < g->n && !g->aborted; i++)
+    bool first = !g->aborted;
+    g->aborted = true;
+    if (first)
+        wait_for_calls(g);
+    for (int32_t i = 0; i < g->n && first; i++)
         if (g->comms[i])
             (void)api.ncclCommAbort(g->comms[i]);
-    g->aborted = true;
     pthread_mutex_unlock(&g->lock);
+}
+
+static void init_lock(backend_group *g)
+{
+    pthread_condattr_t a;
+    pthread_condattr_init(&a);
+    pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
+    pthread_cond_init(&g->quiet, &a);
+    pthread_condattr_destroy(&a);
+    pthread_mutex_init(&g->lock, NULL);
 }
 
 static status group_create(backend *const *members, int32_t n, backend_group **ret, error *err)
@@ -133,7 +167,7 @@ static status group_create(backend *const *members, int32_t n, backend_group **r
     g->n = n;
     g->members = xcalloc((size_t)n, sizeof(backend *));
     g->comms = xcalloc((size_t)n, sizeof(nccl_comm));
-    pthread_mutex_init(&g->lock, NULL);
+    init_lock(g);
     memcpy(g->members, members, (size_t)n * sizeof(backend *));
     status st = open_comms(g, err);
     if (st == OK)
@@ -147,30 +181,50 @@ static status group_create(backend *const *members, int32_t n, backend_group **r
     return st;
 }
 
-/* What went wrong behind the last call's back. */
-static status is_sound(backend_group *g, int32_t member, error *err)
+static void leave(backend_group *g)
+{
+    pthread_mutex_lock(&g->lock);
+    if (--g->n_calls == 0)
+        pthread_cond_broadcast(&g->quiet);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* Until leave() the comms stay. Tells what went wrong behind the last call's back, and then it has left. */
+static status begin_call(backend_group *g, int32_t member, error *err)
 {
     unsigned trouble = API_SUCCESS, asked = API_SUCCESS;
     pthread_mutex_lock(&g->lock);
     bool aborted = g->aborted;
+    g->n_calls += !aborted;
     if (!aborted)
         asked = api.ncclCommGetAsyncError(g->comms[member], &trouble);
     pthread_mutex_unlock(&g->lock);
     if (aborted)
         return FAIL(err, E_DEVICE, "NCCL: another GPU has given up");
-    return check(asked == API_SUCCESS ? trouble : asked, "between GPUs", err);
+    status st = check(asked == API_SUCCESS ? trouble : asked, "between GPUs", err);
+    if (st != OK)
+        leave(g);
+    return st;
 }
 
-static status group_exchange(backend_group *g, int32_t member, const backend_exchange *exchanges, int32_t n,
-                      error *err)
+static status send_all(const backend_group *g, int32_t member, const backend_exchange *exchanges, int32_t n,
+                       error *err)
 {
-    TRY(is_sound(g, member, err));
     TRY(check(api.ncclGroupStart(), "beginning a group", err));
     unsigned e = API_SUCCESS;
     for (int32_t i = 0; e == API_SUCCESS && i < n; i++)
         e = put(g, member, &exchanges[i]);
     unsigned end = api.ncclGroupEnd();
     return check(e == API_SUCCESS ? end : e, "sending to other GPUs", err);
+}
+
+static status group_exchange(backend_group *g, int32_t member, const backend_exchange *exchanges, int32_t n,
+                      error *err)
+{
+    TRY(begin_call(g, member, err));
+    status st = send_all(g, member, exchanges, n, err);
+    leave(g);
+    return st;
 }
 
 /* Without a way of their own copies go by the host. */

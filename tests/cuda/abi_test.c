@@ -7,6 +7,7 @@
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <nccl.h>
+#include <nvrtc.h>
 
 #define VALUE(name, vendors, value) _Static_assert((int)(name) == (int)(vendors), #name);
 VALUE(API_SUCCESS, CUBLAS_STATUS_SUCCESS, )

@@ -34,11 +34,14 @@ static bool answers(api_library l)
 {
     lt_handle h = NULL;
     void *d = NULL;
+    int version[2];
     switch (l) {
     case API_LT:
         return api.cublasLtCreate(&h) == API_SUCCESS;
     case API_DNN:
         return api.cudnnBackendFinalize(d) == API_SUCCESS;
+    case API_RTC:
+        return api.nvrtcVersion(&version[0], &version[1]) == API_SUCCESS;
     default:
         return api.ncclGroupStart() == API_SUCCESS;
     }

@@ -1,13 +1,13 @@
 /*
- * A library in the place of cuBLASLt, cuDNN or NCCL: it has all functions that api.def names, and
- * they do nothing; the version is STUB_VERSION. FN_LT, FN_DNN and FN_NCCL are MAKE for the one it
+ * A library in the place of cuBLASLt, cuDNN, NVRTC or NCCL: it has all functions that api.def names, and
+ * they do nothing; the version is STUB_VERSION. FN_LT, FN_DNN, FN_RTC and FN_NCCL are MAKE for the one it
  * is and LEAVE for the others; a function that is to be missing is renamed by the compiler's -D.
  */
 #include <string.h>
 
 static long answer(const char *name, int *ret)
 {
-    if (strcmp(name, "ncclGetVersion") == 0) {
+    if (strcmp(name, "ncclGetVersion") == 0 || strcmp(name, "nvrtcVersion") == 0) {
         *ret = STUB_VERSION;
         return 0;
     }

@@ -120,13 +120,13 @@ static size_t cuda_operand_bytes(const backend_program *p, int32_t node, graph_o
 static void cuda_fingerprint(const backend *b, char *ret, size_t bytes)
 {
     struct cudaDeviceProp found = {.name = "a GPU that does not answer"};
-    const api_found *lt = api_find(API_LT), *dnn = api_find(API_DNN);
+    const api_found *lt = api_find(API_LT), *dnn = api_find(API_DNN), *rtc = api_find(API_RTC);
     (void)cudaGetDeviceProperties(&found, b->device);
     snprintf(ret, bytes,
-             "CUDA %s sm_%d%d %d SMs, runtime %d.%d, cuBLASLt %s, cuDNN %s, halves stored%s",
+             "CUDA %s sm_%d%d %d SMs, runtime %d.%d, cuBLASLt %s, cuDNN %s%s, halves stored%s",
              found.name, b->arch / 10, b->arch % 10, found.multiProcessorCount,
              CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, lt->path ? lt->version : "none",
-             dnn->path ? dnn->version : "none",
+             dnn->path ? dnn->version : "none", dnn->path && !rtc->path ? " without NVRTC" : "",
              b->fuses ? "" : ", nodes alone");
 }
 

@@ -19,6 +19,7 @@ size_t cuda_libraries(cuda_library *ret)
     static const char *const instead[API_COUNT] = {
         [API_LT] = "products are our kernels'",
         [API_DNN] = "convolutions and attention are our kernels'",
+        [API_RTC] = "cuDNN's engines cannot be compiled, so convolutions and attention are our kernels'",
         [API_NCCL] = "GPUs exchange gradients by copies",
     };
     _Static_assert((int)API_COUNT <= (int)CUDA_LIBRARIES_MAX, "a row each");

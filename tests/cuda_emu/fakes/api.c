@@ -12,6 +12,7 @@ api_table api;
 static api_found played[API_COUNT] = {
     [API_LT] = {.name = "cuBLASLt", .path = "(played)", .version = "13.1.0"},
     [API_DNN] = {.name = "cuDNN", .path = "(played)"},
+    [API_RTC] = {.name = "NVRTC", .path = "(played)", .version = "13.0.0"},
     [API_NCCL] = {.name = "NCCL", .path = "(played)", .version = "2.28.9"},
 };
 static bool is_hidden;
@@ -45,7 +46,7 @@ void fakes_hide(bool hidden)
 static bool hides(api_library l)
 {
     const char *named = getenv("TEQUIO_CUDA_LIBRARIES");
-    bool is_off = l == API_NCCL && nccl_is("0");
+    bool is_off = (l == API_NCCL && nccl_is("0")) || (l == API_RTC && getenv("EMU_NO_NVRTC"));
     return is_hidden || is_off || (named && strcmp(named, "none") == 0);
 }
 
@@ -54,6 +55,7 @@ const api_found *api_find(api_library l)
     static const api_found hidden[API_COUNT] = {
         [API_LT] = {.name = "cuBLASLt", .why = "hidden"},
         [API_DNN] = {.name = "cuDNN", .why = "hidden"},
+        [API_RTC] = {.name = "NVRTC", .why = "hidden"},
         [API_NCCL] = {.name = "NCCL", .why = "hidden"},
     };
     pthread_once(&filled, fill);

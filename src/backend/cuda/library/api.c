@@ -178,15 +178,17 @@ static void look_everywhere(search *s)
     try_first_python(s);
 }
 
-/* All three count alike: major * 10000 + minor * 100 + patch. */
+/* All count alike: major * 10000 + minor * 100 + patch. */
 static size_t version_of(api_library l)
 {
-    int nccl = 0;
+    int nccl = 0, major = 0, minor = 0;
     switch (l) {
     case API_LT:
         return api.cublasLtGetVersion();
     case API_DNN:
         return api.cudnnGetVersion();
+    case API_RTC:
+        return api.nvrtcVersion(&major, &minor) == API_SUCCESS ? (size_t)(major * 10000 + minor * 100) : 0;
     default:
         return api.ncclGetVersion(&nccl) == API_SUCCESS ? (size_t)nccl : 0;
     }

@@ -1,5 +1,5 @@
 /*
- * The one table of what is opened at run time: cuBLASLt, cuDNN, NCCL. A library is looked for when
+ * The one table of what is opened at run time: cuBLASLt, cuDNN, NVRTC, NCCL. A library is looked for when
  * it is first asked for, and kept. A file that lacks one function of api.def does not count, and
  * the search goes on. Where it goes, in this order:
  *

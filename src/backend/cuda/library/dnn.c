@@ -122,6 +122,7 @@ const char *dnn_limits(void)
 {
     size_t version = api.cudnnGetVersion();
     return version < DNN_FROM ? "older than 9.8: convolutions and attention are our kernels'"
+           : !api_find(API_RTC)->path     ? "without NVRTC: convolutions and attention are our kernels'"
            : version < DNN_ATTENTION_FROM ? "older than 9.16: attention is our kernels'"
                                           : "";
 }
@@ -131,7 +132,8 @@ status dnn_find(size_t from, error *err)
     TRY(api_open(API_DNN, err));
     if (api.cudnnGetVersion() < from)
         return FAIL(err, E_UNSUPPORTED, "cuDNN is %s", dnn_limits());
-    return OK;
+    /* it finds the one that is open: where it looks for it by itself is less than we do */
+    return api_open(API_RTC, err);
 }
 
 static status open_library(backend *b, error *err)

@@ -95,10 +95,15 @@ static status look_into_file(const char *path, bool verify, json_t **ret, error 
         return inspect_look_safetensors(path, ret, err);
     if (strstr(path, ".tfevents.") || is_like_events(path))
         return inspect_look_events(path, ret, err);
+    *ret = NULL;
+    TRY(inspect_look_records(path, ret, err));
+    if (*ret)
+        return OK;
     if (is_like_idx(head))
         return inspect_look_idx(path, ret, err);
     return FAIL(err, E_DATA,
-                "'%s' is neither safetensors, nor an event file, nor IDX (plain or gzip)", path);
+                "'%s' is neither safetensors, nor an event file, nor IDX (plain or gzip), nor records "
+                "(JSON Lines or TFRecord)", path);
 }
 
 status inspect_look(const char *path, bool verify, json_t **ret, error *err)
@@ -112,9 +117,12 @@ status inspect_look(const char *path, bool verify, json_t **ret, error *err)
         return inspect_look_checkpoint(path, verify, ret, err);
     if (has_file(path, "job.json"))
         return inspect_look_job(path, ret, err);
-    return FAIL(err, E_DATA,
-                "'%s' is neither a checkpoint (no manifest.json) nor a job dir (no job.json)",
-                path);
+    *ret = NULL;
+    TRY(inspect_look_records(path, ret, err));
+    return *ret ? OK
+                : FAIL(err, E_DATA,
+                       "'%s' is neither a checkpoint (no manifest.json) nor a job dir (no job.json), nor are "
+                       "its files records (JSON Lines or TFRecord)", path);
 }
 
 void inspect_print(const json_t *report, buf *ret)
@@ -128,6 +136,7 @@ void inspect_print(const json_t *report, buf *ret)
         {"safetensors", inspect_print_safetensors},
         {"events", inspect_print_events},
         {"idx", inspect_print_idx},
+        {"records", inspect_print_records},
     };
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (strcmp(inspect_str(report, "kind"), kinds[i].kind) == 0)
@@ -173,10 +182,11 @@ const command command_inspect = {
     .operands = "FILE|DIR",
     .min_operands = 1,
     .max_operands = 1,
-    .summary = "Look into a job dir, a checkpoint, safetensors, an event file or IDX data.",
+    .summary = "Look into a job dir, a checkpoint, safetensors, an event file or data.",
     .about = "Tells what lies at FILE or DIR: the state of a job, the parts and the health of a "
              "checkpoint, the range of every tensor of a safetensors file, the last value of every "
-             "curve of an event file, the shape and the range of IDX data (plain or gzip).\n\n"
+             "curve of an event file, the shape and the range of IDX data (plain or gzip), how many "
+             "records JSON Lines or TFRecords have, in one file, a folder or an archive.\n\n"
              "A damaged or cut file is an error that says what is wrong (exit code 3).",
     .flags = flags,
     .n_flags = COUNT_OF(flags),

@@ -12,8 +12,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* The report on whatever lies at `path`; its "kind" is "checkpoint", "job", "safetensors", "events"
- * or "idx". `verify` also checks a checkpoint's SHA-256 sums. The caller decrefs *ret. */
+/* The report on whatever lies at `path`; its "kind" is "checkpoint", "job", "safetensors", "events",
+ * "idx" or "records". `verify` also checks a checkpoint's SHA-256 sums. The caller decrefs *ret. */
 MUST_USE status inspect_look(const char *path, bool verify, json_t **ret, error *err);
 
 /* The report as text for people. */

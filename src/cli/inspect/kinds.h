@@ -19,5 +19,8 @@ MUST_USE status inspect_look_events(const char *path, json_t **ret, error *err);
 void inspect_print_events(const json_t *report, buf *ret);
 MUST_USE status inspect_look_idx(const char *path, json_t **ret, error *err);
 void inspect_print_idx(const json_t *report, buf *ret);
+/* What is not records of a kind that is known: *ret is NULL then. */
+MUST_USE status inspect_look_records(const char *path, json_t **ret, error *err);
+void inspect_print_records(const json_t *report, buf *ret);
 
 #endif

@@ -21,6 +21,7 @@ typedef enum rng_purpose {
     RNG_GENERATE = 7, /* id: 0; element: tokens drawn before */
     RNG_NODE = 8,    /* id: batch id and the node's stream; element: index in the tensor */
     RNG_SAMPLE = 9,  /* id: bytes of what is sampled; element: number of the sample */
+    RNG_BUCKET = 10, /* id: epoch; element: example */
 } rng_purpose;
 
 typedef struct rng {

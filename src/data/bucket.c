@@ -1,0 +1,249 @@
+/* See bucket.h. */
+#include "data/bucket.h"
+
+#include "common/base/alloc.h"
+#include "common/base/rng.h"
+#include "data/data.h"
+
+#include <stdlib.h>
+
+/* --- the order of an epoch --- */
+
+typedef struct sort_key {
+    double length;              /* with noise */
+    uint32_t example;
+} sort_key;
+
+static int by_length(const void *a, const void *b)
+{
+    const sort_key *x = a, *y = b;
+    if (x->length != y->length)
+        return x->length < y->length ? -1 : 1;
+    return (x->example > y->example) - (x->example < y->example);
+}
+
+/* Products of doubles alone: the same bits everywhere. */
+static double noisy(const rng *draws, double noise, uint32_t example, uint32_t length)
+{
+    double u = (double)rng_uniform(draws, example) * 2.0 - 1.0;
+    return (double)length * (1.0 + noise * u);
+}
+
+static status sort_examples(const bucket_options *o, int64_t epoch, const uint32_t *lengths, int64_t n,
+                            uint32_t *ret, error *err)
+{
+    rng draws = rng_make(o->seed, RNG_BUCKET, (uint64_t)epoch);
+    double noise = o->shuffle ? o->padding_noise : 0.0;
+    void *memory = NULL;
+    TRY(mem_alloc((size_t)n * sizeof(sort_key), "the order of an epoch", &memory, err));
+    sort_key *keys = memory;
+    for (int64_t i = 0; i < n; i++)
+        keys[i] = (sort_key){noisy(&draws, noise, (uint32_t)i, lengths[i]), (uint32_t)i};
+    qsort(keys, (size_t)n, sizeof *keys, by_length);
+    for (int64_t i = 0; i < n; i++)
+        ret[i] = keys[i].example;
+    mem_free(memory);
+    return OK;
+}
+
+/* --- batches of one size --- */
+
+/* Of n sorted examples the whole batches in another order; what is left stays behind them. */
+static void shuffle_batches(const bucket_options *o, int64_t epoch, const uint32_t *sorted, int64_t n,
+                            uint32_t *ret)
+{
+    int64_t whole = n / o->batch_size;
+    for (int64_t b = 0; b < whole; b++) {
+        int64_t from = o->shuffle ? data_permute(o->seed, epoch, whole, b) : b;
+        for (int64_t i = 0; i < o->batch_size; i++)
+            ret[b * o->batch_size + i] = sorted[from * o->batch_size + i];
+    }
+    for (int64_t i = whole * o->batch_size; i < n; i++)
+        ret[i] = sorted[i];
+}
+
+static void cut_by_size(const bucket_options *o, int64_t epoch, const uint32_t *sorted, bucket_epoch *e)
+{
+    bool is_uneven = e->n % o->batch_size != 0, has_whole = e->n >= o->batch_size;
+    e->batch_size = o->batch_size;
+    e->n_batches = e->n / o->batch_size + (is_uneven && !(o->drop_last && has_whole));
+    shuffle_batches(o, epoch, sorted, e->n, e->order);
+}
+
+/* --- batches of so many tokens --- */
+
+/* first[]: where batches of the sorted examples begin. Returns how many there are. */
+static int64_t cut_sorted(const uint32_t *sorted, const uint32_t *lengths, int64_t n, int64_t max_tokens,
+                          int64_t *first)
+{
+    int64_t batches = 0, longest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t length = lengths[sorted[i]], with = length > longest ? length : longest;
+        bool begins = i == 0 || with * (i - first[batches - 1] + 1) > max_tokens;
+        if (begins)
+            first[batches++] = i;
+        longest = begins ? length : with;
+    }
+    first[batches] = n;
+    return batches;
+}
+
+static status cut_by_tokens(const bucket_options *o, int64_t epoch, const uint32_t *sorted,
+                            const uint32_t *lengths, bucket_epoch *e, error *err)
+{
+    void *memory = NULL;
+    for (int64_t i = 0; i < e->n; i++)
+        if (lengths[i] > o->max_tokens)
+            return FAIL(err, E_DATA,
+                        "example %lld has %u tokens; a batch may have %lld: max_tokens is too low, or the "
+                        "length of an example has to be limited",
+                        (long long)i, lengths[i], (long long)o->max_tokens);
+    TRY(mem_alloc(((size_t)e->n + 1) * sizeof(int64_t), "the batches of an epoch", &memory, err));
+    int64_t *cut = memory, at = 0;
+    e->n_batches = cut_sorted(sorted, lengths, e->n, o->max_tokens, cut);
+    e->first = xmalloc(((size_t)e->n_batches + 1) * sizeof *e->first);
+    for (int64_t b = 0; b < e->n_batches; b++) {
+        int64_t from = o->shuffle ? data_permute(o->seed, epoch, e->n_batches, b) : b;
+        e->first[b] = at;
+        for (int64_t i = cut[from]; i < cut[from + 1]; i++)
+            e->order[at++] = sorted[i];
+    }
+    e->first[e->n_batches] = at;
+    mem_free(memory);
+    return OK;
+}
+
+status bucket_epoch_make(const bucket_options *options, int64_t epoch, const uint32_t *lengths, int64_t n,
+                         bucket_epoch *ret, error *err)
+{
+    BUG_ON(n < 1 || (options->max_tokens == 0 && options->batch_size < 1));
+    if (n > UINT32_MAX)
+        return FAIL(err, E_DATA, "%lld examples are more than can be sorted by length", (long long)n);
+    bucket_epoch e = {.n = n};
+    void *sorted = NULL, *order = NULL;
+    status st;
+    TRY_OUT(st, mem_alloc((size_t)n * sizeof(uint32_t), "the order of an epoch", &sorted, err));
+    TRY_OUT(st, mem_alloc((size_t)n * sizeof(uint32_t), "the order of an epoch", &order, err));
+    e.order = order;
+    TRY_OUT(st, sort_examples(options, epoch, lengths, n, sorted, err));
+    if (options->max_tokens)
+        TRY_OUT(st, cut_by_tokens(options, epoch, sorted, lengths, &e, err));
+    else
+        cut_by_size(options, epoch, sorted, &e);
+    *ret = e;
+out:
+    mem_free(sorted);
+    if (st != OK)
+        bucket_epoch_free(&e);
+    return st;
+}
+
+void bucket_epoch_free(bucket_epoch *e)
+{
+    mem_free(e->order);
+    free(e->first);
+    *e = (bucket_epoch){.n = 0};
+}
+
+int64_t bucket_batch(const bucket_epoch *e, int64_t batch, int64_t *ret_first)
+{
+    BUG_ON(batch < 0 || batch >= e->n_batches);
+    *ret_first = e->first ? e->first[batch] : batch * e->batch_size;
+    int64_t end = e->first ? e->first[batch + 1] : *ret_first + e->batch_size;
+    return (end < e->n ? end : e->n) - *ret_first;
+}
+
+uint32_t bucket_longest(const bucket_epoch *e, const uint32_t *lengths, int64_t batch)
+{
+    int64_t first, n = bucket_batch(e, batch, &first);
+    uint32_t longest = 0;
+    for (int64_t i = first; i < first + n; i++)
+        longest = lengths[e->order[i]] > longest ? lengths[e->order[i]] : longest;
+    return longest;
+}
+
+/* --- prepared lengths --- */
+
+typedef struct length_counts {
+    int64_t n;                  /* multiples up to the longest */
+    uint64_t *upto;             /* [n + 1] examples of at most i multiples */
+} length_counts;
+
+/* cost[k][i]: tokens of all examples of at most i multiples when k lengths are prepared for them, the last
+ * being i; from[k][i]: the length before it. Plain dynamic programming, exact. */
+typedef struct length_plan {
+    uint64_t *cost;
+    uint32_t *from;
+} length_plan;
+
+static void plan_lengths(const length_counts *c, int most, length_plan *p)
+{
+    size_t row = (size_t)c->n + 1;
+    for (size_t i = 0; i < row; i++)
+        p->cost[row + i] = c->upto[i] * i;
+    for (size_t k = 2; k <= (size_t)most; k++)
+        for (size_t i = 0; i < row; i++) {
+            p->cost[k * row + i] = p->cost[(k - 1) * row + i];
+            p->from[k * row + i] = (uint32_t)i;
+            for (size_t j = 0; j < i; j++) {
+                uint64_t cost = p->cost[(k - 1) * row + j] + (c->upto[i] - c->upto[j]) * i;
+                if (cost < p->cost[k * row + i]) {
+                    p->cost[k * row + i] = cost;
+                    p->from[k * row + i] = (uint32_t)j;
+                }
+            }
+        }
+}
+
+static int walk_plan(const length_counts *c, const length_plan *p, int most, uint32_t multiple, uint32_t *ret)
+{
+    size_t row = (size_t)c->n + 1, at = (size_t)c->n;
+    uint32_t found[BUCKET_PREPARED];
+    int n = 0;
+    for (size_t k = (size_t)most; k >= 1 && at > 0; k--) {
+        size_t before = k > 1 ? p->from[k * row + at] : 0;
+        if (before != at)
+            found[n++] = (uint32_t)at * multiple;
+        at = before;
+    }
+    for (int i = 0; i < n; i++)
+        ret[i] = found[n - 1 - i];
+    return n;
+}
+
+enum { MULTIPLES_MOST = 4096 }; /* the plan takes their square */
+
+status bucket_prepare(const uint32_t *lengths, int64_t n, uint32_t multiple, int most,
+                      uint32_t ret[BUCKET_PREPARED], int *ret_n, error *err)
+{
+    BUG_ON(n < 1 || multiple < 1 || most < 1 || most > BUCKET_PREPARED);
+    uint32_t longest = 1;
+    for (int64_t i = 0; i < n; i++)
+        longest = lengths[i] > longest ? lengths[i] : longest;
+    length_counts c = {.n = (int64_t)(longest - 1) / multiple + 1};
+    if (c.n > MULTIPLES_MOST)
+        return FAIL(err, E_DATA, "an example of %u tokens: lengths are prepared up to %u", longest,
+                    multiple * MULTIPLES_MOST);
+    size_t row = (size_t)c.n + 1;
+    c.upto = xcalloc(row, sizeof *c.upto);
+    for (int64_t i = 0; i < n; i++)
+        c.upto[lengths[i] ? (lengths[i] - 1) / multiple + 1 : 1]++;
+    for (size_t i = 1; i < row; i++)
+        c.upto[i] += c.upto[i - 1];
+    length_plan p = {.cost = xcalloc(row * ((size_t)most + 1), sizeof *p.cost),
+                     .from = xcalloc(row * ((size_t)most + 1), sizeof *p.from)};
+    plan_lengths(&c, most, &p);
+    *ret_n = walk_plan(&c, &p, most, multiple, ret);
+    free(p.cost);
+    free(p.from);
+    free(c.upto);
+    return OK;
+}
+
+uint32_t bucket_padded(const uint32_t *prepared, int n, uint32_t length)
+{
+    for (int i = 0; i < n; i++)
+        if (prepared[i] >= length)
+            return prepared[i];
+    BUG("no length is prepared for %u", length);
+}

@@ -292,6 +292,16 @@ static int n_threads(const config *c)
     return half < 1 ? 1 : half > ENOUGH ? ENOUGH : half;
 }
 
+/* Frozen as the job ended, it has since written what it was asked for before. */
+static void leave_tidy(const ps *s)
+{
+    jobdir *d = NULL;
+    bool sees = s->dir && jobdir_check_there(s->dir, NULL) == OK;
+    if (sees && jobdir_open(s->o->job_dir, &d, NULL) == OK && jobend_complete(d))
+        LOG_D("TIDY", "'%s'", s->o->job_dir);
+    jobdir_close(&d);
+}
+
 status ps_run(const ps_options *options, error *err)
 {
     error mine = ERROR_INIT;
@@ -316,6 +326,8 @@ status ps_run(const ps_options *options, error *err)
     }
     net_close(&s.socket, 1000);
     ps_setup_clear(&s);
+    if (st == OK)
+        leave_tidy(&s);
     reports_destroy(&s.reports.applied);
     reports_destroy(&s.reports.beside);
     thread_pool_destroy(&s.thread_pool);

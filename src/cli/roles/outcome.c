@@ -40,9 +40,8 @@ void outcome_write_onnx(const config *c, const jobdir *d)
 
 void outcome_complete(const config *c, jobdir *d)
 {
-    if (!jobdir_try_lock(d))
+    if (!jobend_complete(d))
         return;
-    jobend_complete(d);
     char *path = jobdir_file(d, "model.onnx");
     if (!fs_exists(path))
         outcome_write_onnx(c, d);

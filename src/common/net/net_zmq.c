@@ -98,8 +98,10 @@ void socket_set(void *socket, int option, int value)
         BUG("ZeroMQ option %d: %s", option, zmq_strerror(errno));
 }
 
-/* A peer that has not greeted by then is cut off; if none answers, the address is looked up again. */
-enum { HANDSHAKE_MS = 5000, CONNECT_MS = 5000 };
+/* A peer that has not greeted by then is cut off. If none answers, the address is looked up again: not much later
+ * than the kernel asks a second time, as it waits twice as long before each further one, and a network that
+ * heals would be waited for that long. */
+enum { HANDSHAKE_MS = 5000, CONNECT_MS = 1500 };
 
 status socket_open(net *n, int type, net_socket **ret, error *err)
 {

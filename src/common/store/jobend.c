@@ -84,12 +84,15 @@ static status note_done(const jobdir *d, error *err)
     return is_told ? OK : jobstate_end(d, OK, "", err);
 }
 
-void jobend_complete(const jobdir *d)
+bool jobend_complete(jobdir *d)
 {
     static const checkpoint_pruning all = {.era = UINT32_MAX, .committed = INT64_MAX};
     error why = ERROR_INIT;
+    if (!is_done(d) || !jobdir_try_lock(d))
+        return false;
     jobdir_tidy(d);
     checkpoint_sweep_pins(d);
     if (note_done(d, &why) != OK || checkpoint_prune(d, &all, &why) != OK || checkpoint_sweep(d, &why) != OK)
         LOG_W("UNTIDY", "the job is done, but not all of its files are as they should be: %s", why.text);
+    return true;
 }

@@ -31,8 +31,10 @@ bool jobend_sees(const char *job_dir, const char *token);
 /* *ret_is_over with OK: the job is done, which is said. Otherwise what its master ended with, and why. */
 MUST_USE status jobend_look(const jobend_seeker *who, bool *ret_is_over, error *err);
 
-/* Of a job that is done, whose master may have been killed as it left: says so in state.json, and removes what
- * writers that are gone left behind. Warns where that fails. The caller holds the lock. */
-void jobend_complete(const jobdir *d);
+/* Of a job that is done: says so in state.json, and removes what writers left behind. Its master may have been
+ * killed as it left, and a server that was frozen writes what it was asked for long ago. Warns where it fails.
+ * True: the lock is held, and the caller's to let go. False, and nothing is touched: the job is not done,
+ * another process holds the dir, or it cannot be written. */
+bool jobend_complete(jobdir *d);
 
 #endif

@@ -32,8 +32,8 @@ typedef struct dnn_attribute {
  * needs no mask where a length is no multiple of 128. */
 enum { DNN_FROM = 90800, DNN_ATTENTION_FROM = 91600 };
 
-/* OK if the library is there, has that version at least, and NVRTC to compile its engines; else E_UNSUPPORTED and why, with the words
- * of dnn_limits. */
+/* OK if the library is there, has that version at least, and NVRTC to compile its engines; else E_UNSUPPORTED
+ * and why, with the words of dnn_limits. */
 MUST_USE status dnn_find(size_t from, error *err);
 /* What a library that is there is too old for, or lacks NVRTC for, and what is done instead; "" if nothing. */
 const char *dnn_limits(void);

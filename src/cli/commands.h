@@ -17,6 +17,7 @@ extern const command command_export;
 extern const command command_generate;
 extern const command command_inspect;
 extern const command command_bench;
+extern const command command_tokenize;
 extern const command command_tables;
 extern const command command_task;
 extern const command command_doctor;

@@ -9,7 +9,7 @@
 #include "common/base/content_digest.h"
 #include "data/column.h"
 #include "data/data.h"
-#include "data/tokenizer.h"
+#include "data/char_tokens.h"
 
 /* What other data have taught the reader of these (dataset_vocabulary). */
 typedef struct reader_vocabulary {

@@ -7,7 +7,7 @@
 
 #include "common/base/alloc.h"
 #include "data/source.h"
-#include "data/tokenizer.h"
+#include "data/char_tokens.h"
 
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ enum { FIELD_TOKENS, FIELD_LABEL, FIELDS };
 
 typedef struct text_reader {
     dataset base;
-    tokenizer *tokenizer;
+    char_tokens *tokenizer;
     uint16_t *tokens;     /* of the whole file */
     const uint16_t *from; /* of the part that is read */
     int64_t context, stride;
@@ -24,7 +24,7 @@ typedef struct text_reader {
 static void close_reader(dataset *d)
 {
     text_reader *r = (text_reader *)d;
-    tokenizer_destroy(&r->tokenizer);
+    char_tokens_destroy(&r->tokenizer);
     mem_free(r->tokens);
     free(r);
 }
@@ -44,16 +44,16 @@ static status read_example(const dataset *d, int64_t example, void *const *ret, 
 
 static const char *vocabulary(const dataset *d)
 {
-    return tokenizer_vocabulary(((const text_reader *)d)->tokenizer);
+    return char_tokens_vocabulary(((const text_reader *)d)->tokenizer);
 }
 
 static bool label_word(const dataset *d, int64_t label, buf *to)
 {
-    const tokenizer *t = ((const text_reader *)d)->tokenizer;
+    const char_tokens *t = ((const text_reader *)d)->tokenizer;
     char text[UTF8_MAX];
-    if (!tokenizer_vocabulary(t) || label < 0 || label >= tokenizer_size(t))
+    if (!char_tokens_vocabulary(t) || label < 0 || label >= char_tokens_size(t))
         return false;
-    buf_add(to, text, tokenizer_decode(t, label, text));
+    buf_add(to, text, char_tokens_decode(t, label, text));
     return true;
 }
 
@@ -72,11 +72,11 @@ static const reader_ops text_ops = {.read = read_example,
                                     .label_word = label_word};
 
 static status make_tokenizer(const text_reader_options *o, const source *text, const char *path,
-                             tokenizer **ret, error *err)
+                             char_tokens **ret, error *err)
 {
     if (!o->vocabulary)
-        return tokenizer_learn(o->tokenizer, text->data, text->bytes, path, ret, err);
-    return tokenizer_load(o->tokenizer, o->vocabulary->text, o->vocabulary->origin, ret, err);
+        return char_tokens_learn(o->tokenizer, text->data, text->bytes, path, ret, err);
+    return char_tokens_load(o->tokenizer, o->vocabulary->text, o->vocabulary->origin, ret, err);
 }
 
 /* Which part of the text is read, and how many examples it gives. */
@@ -112,11 +112,11 @@ static status open_text(text_reader *r, const text_reader_options *o, const sour
 {
     size_t n;
     TRY(make_tokenizer(o, text, path, &r->tokenizer, err));
-    TRY(tokenizer_encode(r->tokenizer, text->data, text->bytes, path, &r->tokens, &n, err));
+    TRY(char_tokens_encode(r->tokenizer, text->data, text->bytes, path, &r->tokens, &n, err));
     r->context = o->context;
     r->stride = o->stride;
     TRY(text_reader_cut(r, o, (int64_t)n, path, err));
-    text_reader_fields(o->context, tokenizer_size(r->tokenizer), r->base.fields);
+    text_reader_fields(o->context, char_tokens_size(r->tokenizer), r->base.fields);
     r->base.n_fields = FIELDS;
     return OK;
 }

@@ -17,7 +17,7 @@ enum { ONE_GRAPH = 0, TEXT_FIELDS = 2 };
 
 struct generation {
     generation_options o;
-    tokenizer *tokenizer;
+    char_tokens *tokenizer;
     data_field fields[TEXT_FIELDS];
     int64_t context;       /* tokens that the model reads */
     int64_t size, stride;  /* different tokens; scores that the model gives for each place */
@@ -46,9 +46,9 @@ static status open_tokenizer(generation *g, const config *reader, error *err)
         return FAIL(err, E_DATA,
                     "there is no vocabulary: vocabulary.json of the job that made the model holds "
                     "it");
-    TRY(tokenizer_load(kind, g->o.vocabulary, "the job's vocabulary", &g->tokenizer, err));
+    TRY(char_tokens_load(kind, g->o.vocabulary, "the job's vocabulary", &g->tokenizer, err));
     g->context = config_int(reader, "context");
-    g->size = tokenizer_size(g->tokenizer);
+    g->size = char_tokens_size(g->tokenizer);
     text_reader_fields(g->context, g->size, g->fields);
     return OK;
 }
@@ -127,7 +127,7 @@ void generation_close(generation **g)
     graph_destroy(&p->graph);
     flat_destroy(&p->flat);
     mem_free(p->params);
-    tokenizer_destroy(&p->tokenizer);
+    char_tokens_destroy(&p->tokenizer);
     free(p->sorted);
     free(p);
     *g = NULL;
@@ -148,7 +148,7 @@ status generation_prompt(generation *g, const char *text, error *err)
 {
     uint16_t *tokens = NULL;
     size_t n;
-    TRY(tokenizer_encode(g->tokenizer, text, strlen(text), "the prompt", &tokens, &n, err));
+    TRY(char_tokens_encode(g->tokenizer, text, strlen(text), "the prompt", &tokens, &n, err));
     for (size_t i = 0; i < n; i++)
         append(g, tokens[i]);
     mem_free(tokens);
@@ -215,6 +215,6 @@ status generation_next(generation *g, char *ret, size_t *ret_bytes, error *err)
                         weights_origin(g->o.weights));
     int64_t token = generation_draw(g, scores);
     append(g, token);
-    *ret_bytes = tokenizer_decode(g->tokenizer, token, ret);
+    *ret_bytes = char_tokens_decode(g->tokenizer, token, ret);
     return OK;
 }

@@ -2,7 +2,7 @@
  * text: both are taken or refused, and what was taken comes back as it was. */
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
-#include "data/tokenizer.h"
+#include "data/char_tokens.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,19 +10,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void there_and_back(const tokenizer *t, const uint8_t *text, size_t bytes, bool is_own)
+static void there_and_back(const char_tokens *t, const uint8_t *text, size_t bytes, bool is_own)
 {
     uint16_t *tokens;
     size_t n;
     error err = ERROR_INIT;
-    if (tokenizer_encode(t, text, bytes, "text", &tokens, &n, &err) != OK) {
+    if (char_tokens_encode(t, text, bytes, "text", &tokens, &n, &err) != OK) {
         BUG_ON(is_own || err.text[0] == '\0');
         return;
     }
     buf back = BUF_INIT;
     for (size_t i = 0; i < n; i++) {
         char part[UTF8_MAX];
-        buf_add(&back, part, tokenizer_decode(t, tokens[i], part));
+        buf_add(&back, part, char_tokens_decode(t, tokens[i], part));
     }
     BUG_ON(back.size != bytes || (bytes && memcmp(back.data, text, bytes) != 0));
     buf_fini(&back);
@@ -37,15 +37,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t bytes = size - first - (zero != NULL);
     char *vocabulary = xstrndup((const char *)data, first);
     for (int i = 0; i < 3; i++) {
-        tokenizer *t = NULL;
+        char_tokens *t = NULL;
         error err = ERROR_INIT;
-        status st = i == 0 ? tokenizer_load(TOKEN_CHARACTERS, vocabulary, "vocabulary", &t, &err)
-                           : tokenizer_learn(i == 1 ? TOKEN_CHARACTERS : TOKEN_BYTES, text, bytes,
+        status st = i == 0 ? char_tokens_load(TOKEN_CHARACTERS, vocabulary, "vocabulary", &t, &err)
+                           : char_tokens_learn(i == 1 ? TOKEN_CHARACTERS : TOKEN_BYTES, text, bytes,
                                              "text", &t, &err);
         BUG_ON((st == OK) == (err.text[0] != '\0'));
         if (st == OK)
             there_and_back(t, text, bytes, i > 0);
-        tokenizer_destroy(&t);
+        char_tokens_destroy(&t);
     }
     free(vocabulary);
     return 0;

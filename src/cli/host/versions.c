@@ -5,6 +5,7 @@
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/net/net.h"
+#include "text/tokenizer.h"
 
 #include <gnu/libc-version.h>
 #include <stdio.h>
@@ -25,6 +26,9 @@ size_t versions_list(versions_row *ret)
     net_library_version(ret[n].version, sizeof ret[n].version);
     ret[++n] = (versions_row){.name = "jansson"};
     snprintf(ret[n].version, sizeof ret[n].version, "%s", jansson_version_str());
+    ret[++n] = (versions_row){.name = "utf8proc"};
+    ret[++n] = (versions_row){.name = "PCRE2"};
+    tokenizer_library_versions(ret[n - 1].version, ret[n].version, sizeof ret[n].version);
     ret[++n] = (versions_row){.name = "glibc"};
     snprintf(ret[n].version, sizeof ret[n].version, "%s", gnu_get_libc_version());
     return n + 1;

@@ -1,5 +1,5 @@
-/* See tokenizer.h. */
-#include "data/tokenizer.h"
+/* See char_tokens.h. */
+#include "data/char_tokens.h"
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
@@ -9,7 +9,7 @@
 
 enum { BYTES = 256, SIZE_LIMIT = UINT16_MAX + 1, WORD = 64 };
 
-struct tokenizer {
+struct char_tokens {
     token_kind kind;
     uint32_t *codes; /* [size], ascending; NULL for bytes */
     int64_t size;
@@ -21,9 +21,9 @@ token_kind token_kind_of(const char *name)
     return strcmp(name, "bytes") == 0 ? TOKEN_BYTES : TOKEN_CHARACTERS;
 }
 
-static tokenizer *create(token_kind kind, int64_t size)
+static char_tokens *create(token_kind kind, int64_t size)
 {
-    tokenizer *t = xcalloc(1, sizeof *t);
+    char_tokens *t = xcalloc(1, sizeof *t);
     t->kind = kind;
     t->size = size;
     if (kind == TOKEN_CHARACTERS)
@@ -31,7 +31,7 @@ static tokenizer *create(token_kind kind, int64_t size)
     return t;
 }
 
-void tokenizer_destroy(tokenizer **t)
+void char_tokens_destroy(char_tokens **t)
 {
     if (!*t)
         return;
@@ -41,22 +41,22 @@ void tokenizer_destroy(tokenizer **t)
     *t = NULL;
 }
 
-int64_t tokenizer_size(const tokenizer *t)
+int64_t char_tokens_size(const char_tokens *t)
 {
     return t->size;
 }
 
-const char *tokenizer_vocabulary(const tokenizer *t)
+const char *char_tokens_vocabulary(const char_tokens *t)
 {
     return t->vocabulary;
 }
 
-static void write_vocabulary(tokenizer *t)
+static void write_vocabulary(char_tokens *t)
 {
     json_t *tokens = json_array(), *whole = json_object();
     for (int64_t i = 0; i < t->size; i++) {
         char text[UTF8_MAX];
-        json_array_append_new(tokens, json_stringn(text, tokenizer_decode(t, i, text)));
+        json_array_append_new(tokens, json_stringn(text, char_tokens_decode(t, i, text)));
     }
     json_object_set_new(whole, "tokens", tokens);
     t->vocabulary = json_text(whole);
@@ -66,7 +66,7 @@ static void write_vocabulary(tokenizer *t)
 /* --- characters --- */
 
 /* The next character of a text that a vocabulary can hold. */
-static status tokenizer_next(const unsigned char *text, size_t bytes, size_t at, const char *origin,
+static status char_tokens_next(const unsigned char *text, size_t bytes, size_t at, const char *origin,
                              uint32_t *ret_code, size_t *ret_bytes, error *err)
 {
     size_t n = utf8_decode(text + at, bytes - at, ret_code);
@@ -89,14 +89,14 @@ static status mark(const unsigned char *text, size_t bytes, const char *origin, 
     size_t n = 0;
     uint32_t code = 0;
     for (size_t at = 0; at < bytes; at += n) {
-        TRY(tokenizer_next(text, bytes, at, origin, &code, &n, err));
+        TRY(char_tokens_next(text, bytes, at, origin, &code, &n, err));
         seen[code / WORD] |= (uint64_t)1 << code % WORD;
     }
     return OK;
 }
 
 static status learn_characters(const unsigned char *text, size_t bytes, const char *origin,
-                               tokenizer **ret, error *err)
+                               char_tokens **ret, error *err)
 {
     uint64_t *seen = xcalloc(UTF8_CODES / WORD, sizeof *seen);
     status st = mark(text, bytes, origin, seen, err);
@@ -107,7 +107,7 @@ static status learn_characters(const unsigned char *text, size_t bytes, const ch
         st = FAIL(err, E_DATA, "'%s': has %lld different characters, more than %d", origin,
                   (long long)size, SIZE_LIMIT);
     if (st == OK) {
-        tokenizer *t = create(TOKEN_CHARACTERS, size);
+        char_tokens *t = create(TOKEN_CHARACTERS, size);
         int64_t at = 0;
         for (uint32_t i = 0; i < UTF8_CODES / WORD; i++)
             for (uint64_t word = seen[i]; word; word &= word - 1)
@@ -120,7 +120,7 @@ static status learn_characters(const unsigned char *text, size_t bytes, const ch
 }
 
 /* The place of a character, -1 if the vocabulary lacks it. */
-static int64_t find(const tokenizer *t, uint32_t code)
+static int64_t find(const char_tokens *t, uint32_t code)
 {
     int64_t low = 0, high = t->size;
     while (low < high) {
@@ -133,13 +133,13 @@ static int64_t find(const tokenizer *t, uint32_t code)
     return low < t->size && t->codes[low] == code ? low : -1;
 }
 
-static status encode_characters(const tokenizer *t, const unsigned char *text, size_t bytes,
+static status encode_characters(const char_tokens *t, const unsigned char *text, size_t bytes,
                                 const char *origin, uint16_t *out, size_t *ret_n, error *err)
 {
     size_t n = 0, count = 0;
     uint32_t code = 0;
     for (size_t at = 0; at < bytes; at += n) {
-        TRY(tokenizer_next(text, bytes, at, origin, &code, &n, err));
+        TRY(char_tokens_next(text, bytes, at, origin, &code, &n, err));
         int64_t token = find(t, code);
         if (token < 0)
             return FAIL(err, E_DATA,
@@ -153,7 +153,7 @@ static status encode_characters(const tokenizer *t, const unsigned char *text, s
     return OK;
 }
 
-static status load_character(const json_t *item, size_t i, const char *origin, tokenizer *t,
+static status load_character(const json_t *item, size_t i, const char *origin, char_tokens *t,
                              error *err)
 {
     const char *text = json_string_value(item);
@@ -170,19 +170,19 @@ static status load_character(const json_t *item, size_t i, const char *origin, t
     return OK;
 }
 
-static status load_characters(const json_t *whole, const char *origin, tokenizer **ret, error *err)
+static status load_characters(const json_t *whole, const char *origin, char_tokens **ret, error *err)
 {
     const json_t *tokens = json_object_get(whole, "tokens");
     size_t n = json_array_size(tokens);
     if (n == 0 || n > SIZE_LIMIT)
         return FAIL(err, E_DATA, "'%s': is no vocabulary of a text: \"tokens\" has %zu characters",
                     origin, n);
-    tokenizer *t = create(TOKEN_CHARACTERS, (int64_t)n);
+    char_tokens *t = create(TOKEN_CHARACTERS, (int64_t)n);
     status st = OK;
     for (size_t i = 0; i < n && st == OK; i++)
         st = load_character(json_array_get(tokens, i), i, origin, t, err);
     if (st != OK) {
-        tokenizer_destroy(&t);
+        char_tokens_destroy(&t);
         return st;
     }
     write_vocabulary(t);
@@ -192,8 +192,8 @@ static status load_characters(const json_t *whole, const char *origin, tokenizer
 
 /* --- both --- */
 
-status tokenizer_learn(token_kind kind, const void *text, size_t bytes, const char *origin,
-                       tokenizer **ret, error *err)
+status char_tokens_learn(token_kind kind, const void *text, size_t bytes, const char *origin,
+                       char_tokens **ret, error *err)
 {
     if (kind == TOKEN_CHARACTERS)
         return learn_characters(text, bytes, origin, ret, err);
@@ -201,11 +201,11 @@ status tokenizer_learn(token_kind kind, const void *text, size_t bytes, const ch
     return OK;
 }
 
-status tokenizer_load(token_kind kind, const char *vocabulary, const char *origin, tokenizer **ret,
+status char_tokens_load(token_kind kind, const char *vocabulary, const char *origin, char_tokens **ret,
                       error *err)
 {
     if (kind == TOKEN_BYTES)
-        return tokenizer_learn(kind, NULL, 0, origin, ret, err);
+        return char_tokens_learn(kind, NULL, 0, origin, ret, err);
     json_t *whole = NULL;
     TRY(json_parse(vocabulary, strlen(vocabulary), origin, E_DATA, &whole, err));
     status st = load_characters(whole, origin, ret, err);
@@ -213,7 +213,7 @@ status tokenizer_load(token_kind kind, const char *vocabulary, const char *origi
     return st;
 }
 
-status tokenizer_encode(const tokenizer *t, const void *text, size_t bytes, const char *origin,
+status char_tokens_encode(const char_tokens *t, const void *text, size_t bytes, const char *origin,
                         uint16_t **ret, size_t *ret_n, error *err)
 {
     void *memory = NULL;
@@ -237,7 +237,7 @@ status tokenizer_encode(const tokenizer *t, const void *text, size_t bytes, cons
     return OK;
 }
 
-size_t tokenizer_decode(const tokenizer *t, int64_t token, char ret[UTF8_MAX])
+size_t char_tokens_decode(const char_tokens *t, int64_t token, char ret[UTF8_MAX])
 {
     BUG_ON(token < 0 || token >= t->size);
     if (t->kind == TOKEN_CHARACTERS)

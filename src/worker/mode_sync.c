@@ -93,7 +93,8 @@ static status mode_sync_take_view(worker *w, const lane_share *share, int64_t li
 
 static status mode_sync_serve(worker *w, error *err)
 {
-    return sync_driver_serve(w->sync.driver, err);
+    bool goes_on = w->ending.outcome == OK; /* else what lanes say counts no more */
+    return goes_on ? sync_driver_serve(w->sync.driver, err) : kv_serve(mode_sync_servers_of(w), err);
 }
 
 static status mode_sync_tick(worker *w, error *err)

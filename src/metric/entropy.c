@@ -1,0 +1,106 @@
+/*
+ * Entropy of what a model says, and perplexity of the labels under it: of each label in double precision, then
+ * added exactly. Both are means over labels, not over batches.
+ */
+#include "metric/kind.h"
+
+#include "common/base/detmath.h"
+
+#include <math.h>
+
+enum { COUNTED, IMPOSSIBLE, COUNTS };
+
+static status open_mean(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
+{
+    (void)m;
+    (void)err;
+    *ret_counts = COUNTS;
+    *ret_sums = 1;
+    return OK;
+}
+
+typedef struct softmax {
+    double top, sum; /* the highest score, and the sum of e to the others less it */
+} softmax;
+
+static softmax softmax_of(const metric_source *s, const metric_batch *b, int64_t i)
+{
+    softmax x = {.top = (double)metric_score(s, b, i, 0), .sum = 0.0};
+    for (int64_t c = 1; c < s->classes; c++)
+        x.top = fmax(x.top, (double)metric_score(s, b, i, c));
+    for (int64_t c = 0; c < s->classes; c++)
+        x.sum += det_exp((double)metric_score(s, b, i, c) - x.top);
+    return x;
+}
+
+static double entropy_of(const metric_source *s, const metric_batch *b, int64_t i)
+{
+    softmax x = softmax_of(s, b, i);
+    double mean = 0.0;
+    for (int64_t c = 0; c < s->classes; c++) {
+        double score = (double)metric_score(s, b, i, c) - x.top, share = det_exp(score);
+        mean += share > 0.0 ? share * score : 0.0;
+    }
+    return det_log(x.sum) - mean / x.sum;
+}
+
+static status add_entropy(metric *m, const metric_batch *b, error *err)
+{
+    (void)err;
+    for (int64_t i = 0; i < b->examples * m->source->labels; i++)
+        if (metric_counts(m->source, b, i)) {
+            double entropy = entropy_of(m->source, b, i);
+            m->state.counts[COUNTED]++;
+            if (isfinite(entropy))
+                exact_sum_add(&m->state.sums[0], entropy);
+            else /* no class has a score above -infinity */
+                m->state.counts[IMPOSSIBLE]++;
+        }
+    return OK;
+}
+
+static void put_entropy(metric *m, metric_figures *to)
+{
+    double mean = metric_ratio(exact_sum_value(&m->state.sums[0]), (double)m->state.counts[COUNTED]);
+    metric_put(m, to, "", m->state.counts[IMPOSSIBLE] ? (double)NAN : mean);
+}
+
+const metric_kind metric_entropy = {
+    .name = "entropy",
+    .inputs = METRIC_CLASSES,
+    .endings = " ",
+    .open = open_mean,
+    .add = add_entropy,
+    .figures = put_entropy,
+};
+
+static status add_perplexity(metric *m, const metric_batch *b, error *err)
+{
+    (void)err;
+    for (int64_t i = 0; i < b->examples * m->source->labels; i++)
+        if (metric_counts(m->source, b, i)) {
+            softmax x = softmax_of(m->source, b, i);
+            double surprise = det_log(x.sum) - ((double)metric_score(m->source, b, i, b->labels[i]) - x.top);
+            m->state.counts[COUNTED]++;
+            if (isfinite(surprise))
+                exact_sum_add(&m->state.sums[0], surprise);
+            else
+                m->state.counts[IMPOSSIBLE]++;
+        }
+    return OK;
+}
+
+static void put_perplexity(metric *m, metric_figures *to)
+{
+    double mean = metric_ratio(exact_sum_value(&m->state.sums[0]), (double)m->state.counts[COUNTED]);
+    metric_put(m, to, "", m->state.counts[IMPOSSIBLE] ? (double)INFINITY : det_exp(mean));
+}
+
+const metric_kind metric_perplexity = {
+    .name = "perplexity",
+    .inputs = METRIC_CLASSES,
+    .endings = " ",
+    .open = open_mean,
+    .add = add_perplexity,
+    .figures = put_perplexity,
+};

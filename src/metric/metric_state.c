@@ -1,0 +1,199 @@
+/* See metric_state.h. */
+#include "metric/metric_state.h"
+
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+status metric_state_init(metric_state *s, size_t n_counts, size_t n_sums, error *err)
+{
+    *s = (metric_state){.n_counts = n_counts, .n_sums = n_sums};
+    s->counts = calloc(n_counts + 1, sizeof *s->counts);
+    s->sums = calloc(n_sums + 1, sizeof *s->sums);
+    if (s->counts && s->sums)
+        return OK;
+    metric_state_fini(s);
+    return FAIL(err, E_NOMEM, "no memory for %zu counts and %zu sums", n_counts, n_sums);
+}
+
+void metric_state_fini(metric_state *s)
+{
+    free(s->counts);
+    free(s->sums);
+    free(s->pairs);
+    *s = (metric_state){.counts = NULL};
+}
+
+void metric_state_clear(metric_state *s)
+{
+    memset(s->counts, 0, s->n_counts * sizeof *s->counts);
+    memset(s->sums, 0, s->n_sums * sizeof *s->sums);
+    s->n_pairs = s->n_sorted = 0;
+}
+
+/* --- pairs --- */
+
+/* The bits of a number, so that unsigned numbers order as the numbers do. */
+static uint32_t ordered(float x)
+{
+    uint32_t bits;
+    x = x == 0.0f ? 0.0f : x;
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 31 ? ~bits : bits | UINT32_C(0x80000000);
+}
+
+static float from_ordered(uint32_t bits)
+{
+    float x;
+    bits = bits >> 31 ? bits & UINT32_C(0x7fffffff) : ~bits;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+uint64_t metric_pair(float first, float second)
+{
+    return (uint64_t)ordered(first) << 32 | ordered(second);
+}
+
+float metric_pair_first(uint64_t pair)
+{
+    return from_ordered((uint32_t)(pair >> 32));
+}
+
+float metric_pair_second(uint64_t pair)
+{
+    return from_ordered((uint32_t)pair);
+}
+
+static status reserve_pairs(metric_state *s, size_t n, error *err)
+{
+    if (n <= s->pairs_cap)
+        return OK;
+    size_t cap = n > 2 * s->pairs_cap ? n : 2 * s->pairs_cap;
+    cap = cap < 1024 ? 1024 : cap;
+    uint64_t *more = realloc(s->pairs, cap * sizeof *more);
+    if (!more)
+        return FAIL(err, E_NOMEM, "no memory for %zu pairs of scores and labels, 8 bytes each", cap);
+    s->pairs = more;
+    s->pairs_cap = cap;
+    return OK;
+}
+
+status metric_state_add_pair(metric_state *s, uint64_t pair, error *err)
+{
+    TRY(reserve_pairs(s, s->n_pairs + 1, err));
+    s->pairs[s->n_pairs++] = pair;
+    return OK;
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void metric_state_sort(metric_state *s)
+{
+    if (s->n_sorted < s->n_pairs)
+        qsort(s->pairs, s->n_pairs, sizeof *s->pairs, compare_pairs);
+    s->n_sorted = s->n_pairs;
+}
+
+/* Two sorted runs become one: from the end, so that what is there need not move first. */
+static void merge_runs(uint64_t *into, size_t n, const uint64_t *from, size_t n_from)
+{
+    while (n_from > 0) {
+        bool is_ours = n > 0 && into[n - 1] > from[n_from - 1];
+        into[n + n_from - 1] = is_ours ? into[n - 1] : from[n_from - 1];
+        *(is_ours ? &n : &n_from) -= 1;
+    }
+}
+
+/* --- merging --- */
+
+status metric_state_merge(metric_state *into, metric_state *from, error *err)
+{
+    BUG_ON(into->n_counts != from->n_counts || into->n_sums != from->n_sums);
+    TRY(reserve_pairs(into, into->n_pairs + from->n_pairs, err));
+    for (size_t i = 0; i < into->n_counts; i++)
+        into->counts[i] += from->counts[i];
+    for (size_t i = 0; i < into->n_sums; i++)
+        exact_sum_merge(&into->sums[i], &from->sums[i]);
+    metric_state_sort(into);
+    metric_state_sort(from);
+    merge_runs(into->pairs, into->n_pairs, from->pairs, from->n_pairs);
+    into->n_pairs += from->n_pairs;
+    into->n_sorted = into->n_pairs;
+    return OK;
+}
+
+/* --- bytes --- */
+
+static void add_u64(buf *to, uint64_t x)
+{
+    buf_add(to, &x, sizeof x);
+}
+
+void metric_state_save(metric_state *s, buf *to)
+{
+    metric_state_sort(s);
+    for (size_t i = 0; i < s->n_sums; i++)
+        exact_sum_normalize(&s->sums[i]);
+    add_u64(to, s->n_counts);
+    add_u64(to, s->n_sums);
+    add_u64(to, s->n_pairs);
+    buf_add(to, s->counts, s->n_counts * sizeof *s->counts);
+    buf_add(to, s->sums, s->n_sums * sizeof *s->sums);
+    if (s->n_pairs)
+        buf_add(to, s->pairs, s->n_pairs * sizeof *s->pairs);
+}
+
+static status take(void *to, size_t wanted, const char **from, size_t *bytes, error *err)
+{
+    if (*bytes < wanted)
+        return FAIL(err, E_DATA, "a metric's state ends %zu bytes too early", wanted - *bytes);
+    if (wanted)
+        memcpy(to, *from, wanted);
+    *from += wanted;
+    *bytes -= wanted;
+    return OK;
+}
+
+/* Of a sum as exact_sum_normalize leaves it. */
+static bool is_normal(const exact_sum *s)
+{
+    for (size_t i = 0; i + 1 < EXACT_CHUNKS; i++)
+        if (s->chunk[i] < 0 || s->chunk[i] > (int64_t)UINT32_MAX)
+            return false;
+    return s->added == 0;
+}
+
+static status check_loaded(const metric_state *s, error *err)
+{
+    for (size_t i = 0; i < s->n_sums; i++)
+        if (!is_normal(&s->sums[i]))
+            return FAIL(err, E_DATA, "sum %zu of a metric's state is not one", i);
+    for (size_t i = 1; i < s->n_pairs; i++)
+        if (s->pairs[i - 1] > s->pairs[i])
+            return FAIL(err, E_DATA, "the pairs of a metric's state are not sorted");
+    return OK;
+}
+
+status metric_state_load(metric_state *s, const char **from, size_t *bytes, error *err)
+{
+    uint64_t n[3];
+    TRY(take(n, sizeof n, from, bytes, err));
+    if (n[0] != s->n_counts || n[1] != s->n_sums || n[2] > *bytes / sizeof *s->pairs)
+        return FAIL(err, E_DATA,
+                    "a metric's state has %llu counts, %llu sums and %llu pairs in %zu bytes, not %zu counts and "
+                    "%zu sums: it is of another metric",
+                    (unsigned long long)n[0], (unsigned long long)n[1], (unsigned long long)n[2], *bytes,
+                    s->n_counts, s->n_sums);
+    TRY(take(s->counts, s->n_counts * sizeof *s->counts, from, bytes, err));
+    TRY(take(s->sums, s->n_sums * sizeof *s->sums, from, bytes, err));
+    TRY(reserve_pairs(s, (size_t)n[2], err));
+    TRY(take(s->pairs, (size_t)n[2] * sizeof *s->pairs, from, bytes, err));
+    s->n_pairs = s->n_sorted = (size_t)n[2];
+    return check_loaded(s, err);
+}

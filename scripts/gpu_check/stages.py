@@ -161,7 +161,7 @@ def sanitized(tool, name, env):
     def run(w):
         if not os.path.exists(path):
             raise Failed("there is no compute-sanitizer in PATH")
-        test(name, command, {"TEQUIO_CUDA_GRAPHS": "0", **env})(w)
+        test(name, command, {"TEQUIO_CUDA_GRAPHS": "0", "TEQUIO_CUDA_GUARD": "1", **env})(w)
     return run
 
 

@@ -35,6 +35,7 @@ typedef struct backend_device {
 typedef enum backend_space {
     SPACE_DEVICE,           /* where kernels find their operands */
     SPACE_HOST,             /* where the caller does; the device copies from and to it */
+    SPACE_UNCLEARED,        /* the device's, as it is found: only where `guards` wants it */
 } backend_space;
 
 /* Work given to one queue is done in its order; two queues know of each other what `follow` says. */
@@ -200,10 +201,13 @@ typedef struct backend_ops {
     void (*close)(backend **b);
     /* What the result's bits depend on: library version, instruction set, threads. */
     void (*fingerprint)(const backend *b, char *ret, size_t bytes);
-    /* Zeroed, aligned for any kernel. E_NOMEM names `what`. 0 bytes give a pointer to release too. */
+    /* Zeroed but for SPACE_UNCLEARED, aligned for any kernel. E_NOMEM names `what`. 0 bytes give a pointer to
+     * release too. */
     MUST_USE status (*alloc)(backend *b, backend_space space, size_t bytes, const char *what,
                              void **ret, error *err);
     void (*release)(backend *b, backend_space space, void *p);              /* NULL is fine */
+    /* Whether values between nodes are to lie apart, for a checker of memory (exec/guard.h). NULL: never. */
+    bool (*guards)(const backend *b);
 
     /* Graphs. */
     /* E_UNSUPPORTED lists every node without a kernel. Keeps a reference to g. */

@@ -5,6 +5,7 @@
  * its gradient, in ascending order where parts fall on one node; a part no node touches is ready at
  * the end. What a run computes does not depend on hooks or on time.
  */
+#include "exec/guard.h"
 #include "exec/state.h"
 
 #include <stdlib.h>
@@ -20,13 +21,24 @@ static size_t largest_slab(const exec *e, plan_slab slab)
     return most;
 }
 
+/* Where values are guarded, those of all variants. */
+static size_t temp_bytes(const exec *e)
+{
+    size_t bytes = 0;
+    if (!guard_is_wanted(e->ops, e->device))
+        return largest_slab(e, SLAB_TEMP);
+    for (size_t i = 0; i < e->n_variants; i++)
+        bytes += guard_bytes(&e->variants[i]);
+    return bytes;
+}
+
 static void exec_measure_loaded(exec *e, const exec_options *options)
 {
     e->memory = (exec_memory){
         .param = e->flat ? (size_t)e->flat->n_elements * sizeof(float) : 0,
         .grad = largest_slab(e, SLAB_GRAD),
         .io = largest_slab(e, SLAB_IO),
-        .temp = largest_slab(e, SLAB_TEMP),
+        .temp = temp_bytes(e),
     };
     if (e->ops->queue && e->memory.grad) {
         e->memory.sums = options->sum_level * e->memory.grad;
@@ -45,11 +57,21 @@ static status allocate_one(exec *e, size_t bytes, const char *what, void **ret, 
     return e->ops->alloc(e->device, SPACE_DEVICE, bytes, what, ret, err);
 }
 
+/* What kernels write before they read it. */
+static status allocate_guarded(exec *e, error *err)
+{
+    for (size_t i = 0; i < e->n_variants; i++)
+        TRY(guard_create(&e->variants[i], err));
+    return e->ops->alloc(e->device, SPACE_UNCLEARED, e->memory.workspace, "workspace", &e->workspace, err);
+}
+
 /* The gaps of the gradient slab, which no kernel writes, stay zero as they are given. */
 static status allocate(exec *e, error *err)
 {
     TRY(allocate_one(e, e->memory.grad, "gradients", &e->slabs[SLAB_GRAD], err));
     TRY(allocate_one(e, e->memory.io, "inputs and outputs", &e->slabs[SLAB_IO], err));
+    if (guard_is_wanted(e->ops, e->device))
+        return allocate_guarded(e, err);
     TRY(allocate_one(e, e->memory.temp, "activations", &e->slabs[SLAB_TEMP], err));
     return allocate_one(e, e->memory.workspace, "workspace", &e->workspace, err);
 }

@@ -248,6 +248,9 @@ void variant_unload(variant *v)
     free(v->kept);
     if (v->device)
         v->backend->release(v->device, SPACE_DEVICE, v->constants);
+    for (graph_val i = 0; v->apart && i < graph_n_values(v->graph); i++)
+        v->backend->release(v->device, SPACE_UNCLEARED, v->apart[i]);
+    free(v->apart);
     free(v->need.items);
     free(v->ready.items);
     *v = (variant){0};
@@ -262,6 +265,10 @@ void variant_resolve(variant *v, void *const slabs[SLAB_COUNT])
             continue;
         if (place->slab == SLAB_PARAM) {
             v->in_flat[v->n_in_flat++] = i;
+            continue;
+        }
+        if (place->slab == SLAB_TEMP && v->apart) {
+            v->addresses[i] = v->apart[plan_aliased(v->plan, i)];
             continue;
         }
         char *slab = place->slab == SLAB_CONST ? v->constants : slabs[place->slab];

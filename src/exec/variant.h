@@ -47,6 +47,7 @@ typedef struct variant {
     size_t n_in_flat;
     graph_val *kept;         /* values that somebody reads behind a run, and that lie apart */
     size_t n_kept;
+    void **apart;            /* [n_values] of SLAB_TEMP, by its owner (guard.h); NULL: the slab's */
     void *constants;         /* SLAB_CONST, of this variant alone */
     part_events need, ready; /* live parts no node touches are ready at node n_nodes */
     segment *segments;       /* in the order of a run */

@@ -455,7 +455,7 @@ size_t plan_slab_bytes(const plan *p, plan_slab slab)
 
 graph_val plan_aliased(const plan *p, graph_val v)
 {
-    return p->owner[v];
+    return owner_of(p, v);
 }
 
 int32_t plan_part_ready_after(const plan *p, int32_t part)

@@ -40,6 +40,12 @@ static status cuda_open(const backend_options *options, backend **ret, error *er
     return st;
 }
 
+static bool cuda_guards(const backend *b)
+{
+    (void)b;
+    return device_asks("TEQUIO_CUDA_GUARD");
+}
+
 static size_t cuda_value_bytes(const backend_program *p, graph_val v)
 {
     return p->bytes[v];
@@ -146,6 +152,7 @@ const backend_ops backend_cuda = {
     .fingerprint = cuda_fingerprint,
     .alloc = cuda_alloc,
     .release = cuda_release,
+    .guards = cuda_guards,
     .describe = device_describe,
     .queue = &cuda_queue_ops,
     .fault = &cuda_fault_ops,

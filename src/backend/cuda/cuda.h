@@ -29,12 +29,13 @@ enum { CUDA_LIBRARIES_MAX = 4 };
  * backend was not built. The texts live as long as the process. */
 size_t cuda_libraries(cuda_library *ret);
 
-/* What every lane on a GPU does unless a variable of the environment is 0, and what then. */
+/* What every lane on a GPU does unless a variable of the environment says otherwise, and what then. */
 typedef struct cuda_habit {
     const char *name;       /* "graphs" */
     const char *usual, *otherwise;
-    const char *variable;   /* "TEQUIO_CUDA_GRAPHS" */
-    bool is_off;
+    const char *variable;   /* "TEQUIO_CUDA_GRAPHS": otherwise if it is 0, or... */
+    bool is_asked;          /* ...if it is set, and not 0 */
+    const char *set;        /* what it is, where that matters; NULL: as usual */
 } cuda_habit;
 
 enum { CUDA_HABITS_MAX = 4 };

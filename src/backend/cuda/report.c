@@ -35,16 +35,21 @@ size_t cuda_habits(cuda_habit *ret)
 {
     static const cuda_habit habits[] = {
         {"graphs", "kernels are recorded, and played as one piece",
-         "kernels are launched one by one", "TEQUIO_CUDA_GRAPHS", false},
+         "kernels are launched one by one", "TEQUIO_CUDA_GRAPHS", false, NULL},
         {"fusion", "nodes that follow one another element by element are one kernel",
-         "every node has its own kernel", "TEQUIO_CUDA_FUSION", false},
+         "every node has its own kernel", "TEQUIO_CUDA_FUSION", false, NULL},
         {"exchange", "GPUs of a process exchange gradients by NCCL, if it is there",
-         "GPUs of a process exchange gradients by copies", "TEQUIO_CUDA_NCCL", false},
+         "GPUs of a process exchange gradients by copies", "TEQUIO_CUDA_NCCL", false, NULL},
+        {"guard", "values between nodes share memory",
+         "each value between nodes has memory of its own, not cleared, for checkers of memory", "TEQUIO_CUDA_GUARD",
+         true, NULL},
     };
     _Static_assert(COUNT_OF(habits) <= CUDA_HABITS_MAX, "a row each");
     for (size_t i = 0; i < COUNT_OF(habits); i++) {
         ret[i] = habits[i];
-        ret[i].is_off = !device_wants(habits[i].variable);
+        const char *variable = habits[i].variable;
+        if (habits[i].is_asked ? device_asks(variable) : !device_wants(variable))
+            ret[i].set = getenv(variable);
     }
     return COUNT_OF(habits);
 }

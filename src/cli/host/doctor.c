@@ -246,8 +246,8 @@ static void tell_cuda_habits(json_t *list, bool as_json)
     for (size_t i = 0; i < n; i++) {
         const cuda_habit *h = &habits[i];
         buf text = BUF_INIT;
-        if (h->is_off)
-            buf_addf(&text, "%s, since %s is 0", h->otherwise, h->variable);
+        if (h->set)
+            buf_addf(&text, "%s, since %s is %s", h->otherwise, h->variable, h->set);
         else
             buf_adds(&text, h->usual);
         tell(list, as_json, h->name, true, text.data);

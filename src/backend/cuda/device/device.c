@@ -23,6 +23,11 @@ bool device_wants(const char *variable)
     return !word || strcmp(word, "0") != 0;
 }
 
+bool device_asks(const char *variable)
+{
+    return getenv(variable) && device_wants(variable);
+}
+
 static const char *visible_devices(void)
 {
     const char *ids = getenv("CUDA_VISIBLE_DEVICES");

@@ -23,6 +23,8 @@ MUST_USE status device_suits(int device, error *err);
  * TEQUIO_CUDA_NCCL, is not 0: profilers, sanitizers and tests see more of kernels that are no part
  * of a graph, or that are one node's, and of copies from GPU to GPU. */
 bool device_wants(const char *variable);
+/* Whether one, TEQUIO_CUDA_GUARD, is set, and not 0: values apart, for checkers of memory. */
+bool device_asks(const char *variable);
 MUST_USE status device_describe(int device, backend_device *ret, error *err);
 
 #endif

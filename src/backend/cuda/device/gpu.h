@@ -28,7 +28,8 @@ struct backend {
 MUST_USE status queues_open(backend *b, error *err);
 void queues_close(backend *b);
 
-/* Zeros. `what` it is for, in messages. E_NOMEM, which tells how much there was, or E_DEVICE. */
+/* Zeros, but for SPACE_UNCLEARED. `what` it is for, in messages. E_NOMEM, which tells how much there was, or
+ * E_DEVICE. */
 MUST_USE status cuda_alloc(backend *b, backend_space space, size_t bytes, const char *what,
                            void **ret, error *err);
 void cuda_release(backend *b, backend_space space, void *p);

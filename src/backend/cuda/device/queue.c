@@ -157,7 +157,7 @@ static status clear(backend *b, void *p, size_t bytes, error *err)
     return device_check(cudaStreamSynchronize(b->queues[QUEUE_COMPUTE]), "clearing memory", err);
 }
 
-static status alloc_device(backend *b, size_t bytes, const char *what, void **ret, error *err)
+static status alloc_device(backend *b, size_t bytes, bool clears, const char *what, void **ret, error *err)
 {
     void *p = NULL;
     cudaError_t e = cudaMalloc(&p, bytes);
@@ -169,7 +169,7 @@ static status alloc_device(backend *b, size_t bytes, const char *what, void **re
                     b->device, unused, total);
     }
     TRY(device_check(e, what, err));
-    status st = clear(b, p, bytes, err);
+    status st = clears ? clear(b, p, bytes, err) : OK;
     if (st == OK)
         *ret = p;
     else
@@ -181,8 +181,8 @@ status cuda_alloc(backend *b, backend_space space, size_t bytes, const char *wha
                   error *err)
 {
     size_t at_least = bytes ? bytes : 1;
-    if (space == SPACE_DEVICE)
-        return alloc_device(b, at_least, what, ret, err);
+    if (space != SPACE_HOST)
+        return alloc_device(b, at_least, space == SPACE_DEVICE, what, ret, err);
     void *p = NULL;
     TRY_CUDA(cudaHostAlloc(&p, at_least, cudaHostAllocPortable), what, err);
     memset(p, 0, at_least);
@@ -194,5 +194,5 @@ void cuda_release(backend *b, backend_space space, void *p)
 {
     (void)b;
     if (p)
-        (void)(space == SPACE_DEVICE ? cudaFree(p) : cudaFreeHost(p));
+        (void)(space == SPACE_HOST ? cudaFreeHost(p) : cudaFree(p));
 }

@@ -195,15 +195,32 @@ static bool tells_of(const json_t *found, const record_fields *labels)
     return true;
 }
 
-/* NULL: there is none, or it is another's. */
+static void hash_fields(const json_t *found, char ret_hex[SHA256_HEX])
+{
+    char *text = json_text(found);
+    sha256_hex(text, strlen(text), ret_hex);
+    free(text);
+}
+
+static bool is_text(const json_t *o, const char *key, const char *text)
+{
+    const char *value = json_string_value(json_object_get(o, key));
+    return value && strcmp(value, text) == 0;
+}
+
+/* NULL: there is none, or it is another's or damaged. */
 static json_t *load_survey(const char *path, const cache_key *key, const record_fields *labels)
 {
     json_t *kept = NULL;
+    char hash[SHA256_HEX];
     if (!path || !fs_exists(path) || json_read_file(path, &kept, NULL) != OK)
         return NULL;
-    const char *of = json_string_value(json_object_get(kept, "of"));
     json_t *found = json_object_get(kept, "fields");
-    bool good = of && strcmp(of, key->name) == 0 && json_is_object(found) && tells_of(found, labels);
+    bool good = json_is_object(found) && is_text(kept, "of", key->name) && tells_of(found, labels);
+    if (good) {
+        hash_fields(found, hash);
+        good = is_text(kept, "sha256", hash);
+    }
     found = good ? json_incref(found) : NULL;
     json_decref(kept);
     return found;
@@ -212,7 +229,9 @@ static json_t *load_survey(const char *path, const cache_key *key, const record_
 static void keep_survey(const char *path, const cache_key *key, json_t *found)
 {
     error why = ERROR_INIT;
-    json_t *kept = json_pack("{s:s, s:O}", "of", key->name, "fields", found);
+    char hash[SHA256_HEX];
+    hash_fields(found, hash);
+    json_t *kept = json_pack("{s:s, s:s, s:O}", "of", key->name, "sha256", hash, "fields", found);
     if (json_write_file(path, kept, &why) != OK)
         LOG_W("SURVEY", "all records are read again at each start: %s", why.text);
     json_decref(kept);

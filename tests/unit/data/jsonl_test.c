@@ -7,11 +7,17 @@
 
 #include <cmocka.h>
 
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/base/log.h"
 #include "data/reader.h"
 #include "support/folder.h"
+#include "unit/data/support_idx.h"
 #include "unit/data/support_records.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const all_fields =
     "{fields: [{name: 'x', type: 'numbers', shape: [2, 2]}, {name: 'age', type: 'number'},"
@@ -150,6 +156,98 @@ static void test_the_first_of_many(void **state)
     buf_fini(&b);
 }
 
+/* --- what is found of all records is kept --- */
+
+/* How often the log says that all records were read. */
+static int surveys_in(const char *log)
+{
+    buf b = BUF_INIT;
+    int n = 0;
+    assert_int_equal(fs_read(log, 1 << 20, &b, NULL), OK);
+    for (const char *at = b.data; (at = strstr(at, " SURVEY ")) != NULL; at++)
+        n++;
+    buf_fini(&b);
+    return n;
+}
+
+/* Opens it, and says how many surveys that took. */
+static int opens_after(const char *fields, const char *path, const char *vocabulary, const char *want)
+{
+    char *log = folder_file("log");
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    unlink(log);
+    assert_int_equal(log_open_file(log, NULL), OK);
+    dataset_options how = {.vocabulary = vocabulary};
+    status st = records_open_path("jsonl", fields, path, &how, &d, &err);
+    log_close_file();
+    if (st != OK)
+        fail_msg("%s", err.text);
+    assert_string_equal(dataset_vocabulary(d), want);
+    dataset_close(&d);
+    int n = surveys_in(log);
+    free(log);
+    return n;
+}
+
+static void edit_survey(const char *cache, const char *from, const char *to)
+{
+    char **names = NULL;
+    size_t n = 0;
+    bool done = false;
+    assert_int_equal(fs_list(cache, &names, &n, NULL), OK);
+    for (size_t i = 0; i < n; i++) {
+        const char *ending = strrchr(names[i], '.');
+        if (!ending || strcmp(ending, ".survey") != 0)
+            continue;
+        char *path = xasprintf("%s/%s", cache, names[i]);
+        buf b = BUF_INIT;
+        assert_int_equal(fs_read(path, 1 << 20, &b, NULL), OK);
+        char *at = strstr(b.data, from);
+        if (at) {
+            memcpy(at, to, strlen(to)); /* as long as it is */
+            assert_int_equal(fs_write_atomic(path, b.data, b.size, NULL), OK);
+            done = true;
+        }
+        buf_fini(&b);
+        free(path);
+    }
+    fs_list_free(names, n);
+    assert_true(done);
+}
+
+static void test_a_survey_is_kept(void **state)
+{
+    (void)state;
+    static const char fields[] = "{fields: [{name: 'a', type: 'number'}, {name: 'label', type: 'word'}]}";
+    static const char other[] = "{fields: [{name: 'a', type: 'integer'}, {name: 'label', type: 'word'}]}";
+    static const char both[] = "{\"label\":{\"label\":[\"cat\",\"owl\"]}}";
+    static const char more[] = "{\"label\":{\"label\":[\"owl\",\"bat\",\"cat\"]}}";
+    char *cache = folder_file("cache");
+    buf b = BUF_INIT;
+    setenv("TEQUIO_CACHE", cache, 1);
+    for (int i = 0; i < 50000; i++)
+        buf_addf(&b, "{\"a\": %d, \"label\": \"%s\"}\n", i, i % 3 ? "owl" : "cat");
+    char *path = test_file(folder_path(), "kept.jsonl", &b);
+    assert_int_equal(opens_after(fields, path, NULL, both), 1);
+    assert_int_equal(opens_after(fields, path, NULL, both), 0);
+    assert_int_equal(opens_after(fields, path, more, more), 0); /* the words of a job, which has one more */
+    assert_int_equal(opens_after(other, path, NULL, both), 1); /* another kind of field */
+    edit_survey(cache, "owl", "cow"); /* in both */
+    assert_int_equal(opens_after(fields, path, NULL, both), 1);
+    assert_int_equal(opens_after(other, path, NULL, both), 1);
+    assert_int_equal(opens_after(fields, path, NULL, both), 0);
+    error err = ERROR_INIT;
+    dataset *d = NULL;
+    dataset_options how = {.vocabulary = "{\"label\": {\"label\": [\"owl\"]}}"};
+    assert_int_equal(records_open_path("jsonl", fields, path, &how, &d, &err), E_DATA);
+    assert_non_null(strstr(err.text, "line 1 (byte 0): field 'label': 'cat' is no word of the training data"));
+    buf_fini(&b);
+    free(path);
+    free(cache);
+    unsetenv("TEQUIO_CACHE");
+}
+
 static void test_sharded(void **state)
 {
     (void)state;
@@ -172,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_the_first_of_many),
+        cmocka_unit_test(test_a_survey_is_kept),
         cmocka_unit_test(test_sharded),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);

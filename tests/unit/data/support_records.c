@@ -15,10 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-status records_open_bytes(const char *type, const char *reader, const buf *content, const dataset_options *how,
-                          dataset **ret, error *err)
+status records_open_path(const char *type, const char *reader, const char *path, const dataset_options *how,
+                         dataset **ret, error *err)
 {
-    char *path = test_file(folder_path(), "t.data", content);
     char *written = xasprintf("{dataset_reader: {type: '%s'} + %s, train_data_path: 'x', model: 'mlp', "
                               "data_loader: {batch_size: 1}}", type, reader);
     config *c = NULL;
@@ -29,6 +28,14 @@ status records_open_bytes(const char *type, const char *reader, const buf *conte
     status st = dataset_open_as(config_section(c, "dataset_reader"), path, how, ret, err);
     config_destroy(&c);
     free(written);
+    return st;
+}
+
+status records_open_bytes(const char *type, const char *reader, const buf *content, const dataset_options *how,
+                          dataset **ret, error *err)
+{
+    char *path = test_file(folder_path(), "t.data", content);
+    status st = records_open_path(type, reader, path, how, ret, err);
     free(path);
     return st;
 }

@@ -5,7 +5,10 @@
 #include "common/base/buf.h"
 #include "data/data.h"
 
-/* `reader` holds the options beside the type. The file is called t.data. */
+/* `reader` holds the options beside the type. */
+status records_open_path(const char *type, const char *reader, const char *path, const dataset_options *how,
+                         dataset **ret, error *err);
+/* Of a file of that content, called t.data. */
 status records_open_bytes(const char *type, const char *reader, const buf *content, const dataset_options *how,
                           dataset **ret, error *err);
 status records_open(const char *type, const char *reader, const char *text, const dataset_options *how,

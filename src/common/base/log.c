@@ -62,6 +62,11 @@ void log_set_task(const char *task)
     task_name = task;
 }
 
+const char *log_task(void)
+{
+    return task_name;
+}
+
 bool log_is_on(log_level level)
 {
     int max = atomic_load(&max_level);

@@ -24,6 +24,7 @@ void log_close_file(void);
 
 /* The name in front of this thread's lines ("worker.3"); kept by reference, "tequio" until set. */
 void log_set_task(const char *task);
+const char *log_task(void);
 
 bool log_is_on(log_level level);
 void log_line(log_level level, const char *id, const char *format, ...) PRINTF_LIKE(3, 4);

@@ -1,6 +1,7 @@
 /* See parallel.h. */
 #include "data/index/parallel.h"
 
+#include "common/base/log.h"
 #include "common/base/thread.h"
 
 #include <stdbool.h>
@@ -62,7 +63,7 @@ status parallel_for(size_t n, int threads, status (*round)(void *user, size_t i,
     wanted = wanted < n ? wanted : n;
     pthread_mutex_init(&l.lock, NULL);
     while (n_helpers + 1 < wanted &&
-           thread_start(&helpers[n_helpers], "index", run_rounds, &l, NULL) == OK)
+           thread_start(&helpers[n_helpers], log_task(), run_rounds, &l, NULL) == OK)
         n_helpers++;
     run_rounds(&l);
     for (size_t i = 0; i < n_helpers; i++)

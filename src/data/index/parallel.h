@@ -1,5 +1,6 @@
 /*
- * A loop whose rounds are independent, on several threads of its own that end with it. Threads: any number of
+ * A loop whose rounds are independent, on several threads that end with it; their log lines are the calling
+ * thread's. Threads: any number of
  * such loops at a time.
  */
 #ifndef TEQUIO_DATA_INDEX_PARALLEL_H

@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "data/index/archive.h"
+#include "data/index/parallel.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -49,16 +50,27 @@ static status inflate_shard(const packed *from, inflated *ret, error *err)
     return st;
 }
 
-static status add_shard(shards *s, const packed *from, error *err)
+/* Of a shard whose bytes are known: inflates them, where that was not done, and names them. */
+static status finish_shard(void *user, size_t i, error *err)
 {
-    shard one = {.name = NULL};
-    TRY(inflate_shard(from, &one.plain, err));
-    one.name = xasprintf("%s%s%s", from->path, from->member ? "!" : "", from->member ? from->member : "");
-    one.source = (record_source){.name = one.name, .data = one.plain.data, .bytes = one.plain.bytes};
-    cache_key_make(from->path, from->member, from->changed_ns, one.plain.data, one.plain.bytes, &one.key);
-    GROW(s->at, s->cap, s->n + 1);
-    s->at[s->n++] = one;
+    shard *one = &((shards *)user)->at[i];
+    if (!one->plain.data)
+        TRY(inflate_shard(&one->from, &one->plain, err));
+    one->source = (record_source){.name = one->name, .data = one->plain.data, .bytes = one->plain.bytes};
+    cache_key_make(one->path, one->member, one->from.changed_ns, one->plain.data, one->plain.bytes, &one->key);
     return OK;
+}
+
+static shard *add_shard(shards *s, const packed *from)
+{
+    GROW(s->at, s->cap, s->n + 1);
+    shard *one = &s->at[s->n++];
+    *one = (shard){.path = xstrdup(from->path), .from = *from};
+    one->member = from->member ? xstrdup(from->member) : NULL;
+    one->name = xasprintf("%s%s%s", from->path, from->member ? "!" : "", from->member ? from->member : "");
+    one->from.path = one->path;
+    one->from.member = one->member;
+    return one;
 }
 
 static bool is_no_data(const char *name)
@@ -74,8 +86,7 @@ static status add_members(shards *s, archive_kind kind, const packed *file, erro
 {
     archive members;
     TRY(archive_open(kind, file->data, file->bytes, file->path, &members, err));
-    status st = OK;
-    for (size_t i = 0; i < members.n && st == OK; i++) {
+    for (size_t i = 0; i < members.n; i++) {
         const archive_member *m = &members.at[i];
         packed one = {.path = file->path,
                       .member = m->name,
@@ -86,10 +97,10 @@ static status add_members(shards *s, archive_kind kind, const packed *file, erro
         if (is_no_data(m->name))
             s->n_left_out++;
         else
-            st = add_shard(s, &one, err);
+            add_shard(s, &one);
     }
     archive_close(&members);
-    return st;
+    return OK;
 }
 
 /* A gzipped file is inflated before it can be said whether it is an archive. */
@@ -100,8 +111,8 @@ static status add_gzip(shards *s, packed *file, error *err)
     TRY(inflated_open(file, &plain, err));
     archive_kind kind = archive_kind_of(plain.data, plain.bytes);
     if (kind == ARCHIVE_NONE) {
-        inflated_close(&plain);
-        return add_shard(s, file, err);
+        add_shard(s, file)->plain = plain;
+        return OK;
     }
     s->archive = plain;
     file->data = plain.data;
@@ -126,7 +137,8 @@ static status add_file(shards *s, const char *path, bool alone, error *err)
         return add_members(s, kind, &file, err);
     if (alone && gunzip_is_gzip(map.data, map.bytes))
         return add_gzip(s, &file, err);
-    return add_shard(s, &file, err);
+    add_shard(s, &file);
+    return OK;
 }
 
 static status add_folder(shards *s, const char *path, error *err)
@@ -191,6 +203,8 @@ status shards_open(const char *path, shards *ret, error *err)
     status st = add_all(&s, path, err);
     if (st == OK && s.n == 0)
         st = FAIL(err, E_DATA, "'%s': holds no files of data", path);
+    if (st == OK)
+        st = parallel_for(s.n, 0, finish_shard, &s, err);
     if (st == OK && s.n_left_out)
         LOG_I("SHARDS", "path=%s files=%zu left_out=%zu: names that begin with '.' or '_' are no data", path,
               s.n, s.n_left_out);
@@ -205,6 +219,8 @@ void shards_close(shards *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         inflated_close(&s->at[i].plain);
+        free(s->at[i].path);
+        free(s->at[i].member);
         free(s->at[i].name);
     }
     inflated_close(&s->archive);

@@ -17,10 +17,11 @@
 #include "data/index/records.h"
 
 typedef struct shard {
-    record_source source;           /* its bytes; its name is "FILE" or "ARCHIVE!MEMBER" */
-    cache_key key;
+    char *path, *member, *name;     /* "FILE" and no member, or "ARCHIVE!MEMBER" */
+    packed from;
     inflated plain;
-    char *name;
+    record_source source;           /* its inflated bytes, by its name */
+    cache_key key;                  /* of these */
 } shard;
 
 typedef struct shards {

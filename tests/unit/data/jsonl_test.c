@@ -1,5 +1,5 @@
 /* Lines of JSON as examples: each kind of field, classes and words that are learned, and every refusal, by
- * file, line and field. */
+ * file, line and field. CTest labels: tsan */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Those around one operator; OP_COUNT: chains of functions of one element each. */
 typedef struct kind {
@@ -124,4 +125,57 @@ void kernels_print(const variant *v, buf *out)
     }
     buf_addf(out, "in all %d kernels, %s of operands, %.1f GFLOP\n", all.n,
              size_text((double)all.bytes, text), graph_flops(v->graph) / 1e9);
+}
+
+/* --- by what --- */
+
+/* Kernels that the same computes, for the same reason. */
+typedef struct computed {
+    const char *by;
+    double flops;
+    int32_t n[KINDS];
+} computed;
+
+static int by_flops(const void *a, const void *b)
+{
+    const computed *x = a, *y = b;
+    if (x->flops != y->flops)
+        return x->flops > y->flops ? -1 : 1;
+    return strcmp(x->by, y->by);
+}
+
+static size_t group_by(const kernel_facts *k, int32_t n, computed *ret)
+{
+    size_t n_groups = 0;
+    for (int32_t i = 0; i < n; i++) {
+        size_t at = 0;
+        if (!k[i].runs || !k[i].by)
+            continue;
+        while (at < n_groups && strcmp(ret[at].by, k[i].by) != 0)
+            at++;
+        n_groups += at == n_groups;
+        ret[at].by = k[i].by;
+        ret[at].flops += k[i].flops;
+        ret[at].n[k[i].around]++;
+    }
+    return n_groups;
+}
+
+void kernels_print_by(const variant *v, buf *out)
+{
+    int32_t n = graph_n_nodes(v->graph);
+    double all = graph_flops(v->graph);
+    kernel_facts *k = kernels_of(v);
+    computed *c = xcalloc((size_t)n + 1, sizeof *c);
+    size_t n_groups = group_by(k, n, c);
+    qsort(c, n_groups, sizeof *c, by_flops);
+    for (size_t i = 0; i < n_groups; i++) {
+        buf_addf(out, "by %s:", c[i].by);
+        for (int around = 0; around < KINDS; around++)
+            if (c[i].n[around])
+                buf_addf(out, " %d %s,", c[i].n[around], kernels_name((graph_op)around));
+        buf_addf(out, " %.1f %% of the FLOPs\n", all > 0 ? 100 * c[i].flops / all : 0);
+    }
+    free(c);
+    free(k);
 }

@@ -28,4 +28,8 @@ const char *kernels_name(graph_op around);
 /* The table, and a line for all. Nothing where the backend does not tell the bytes. */
 void kernels_print(const variant *v, buf *out);
 
+/* A line for each library, and for each reason why a kernel is one of ours: how many, and their share of the model's
+ * FLOPs, the largest first. Nothing where the backend tells of none. */
+void kernels_print_by(const variant *v, buf *out);
+
 #endif

@@ -210,6 +210,7 @@ static status print_plan(const planned *p, buf *out, error *err)
     print_slabs(p, out);
     print_fullest(p, out);
     kernels_print(&p->lane, out);
+    kernels_print_by(&p->lane, out);
     return OK;
 }
 
@@ -249,7 +250,9 @@ const command command_plan = {
         "kernel of ours; the parts of the vector of parameters, with the node before which their "
         "weights must be there and the one after which their gradient goes out; the memory that all of it takes; "
         "and at which node it is fullest, with the largest values there; on a GPU the kernels of a step by the "
-        "operators that they are around, with the bytes of what they read and write.\n\n"
+        "operators that they are around, with the bytes of what they read and write, and by each library, and for each "
+        "reason why one does not compute them, their share of the model's FLOPs: what a mask, dropout or a precision "
+        "costs.\n\n"
         "What a whole run takes, tasks, servers and steps, 'tequio train CONFIG --dry-run' tells.",
     .flags = plan_flags,
     .n_flags = COUNT_OF(plan_flags),

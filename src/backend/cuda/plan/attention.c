@@ -253,16 +253,24 @@ static half_copy copy_of(cuda_node *n, const graph_shape *shape)
 typedef status dnn_plan_of(backend_program *p, const launch_attention *t, dnn_graph **ret,
                            error *err);
 
+/* What of it cuDNN is not asked for; NULL: nothing. */
+static const char *beyond_dnn(const cuda_node *n, int first, const attention_state *s)
+{
+    bool is_masked = cuda_in(n, first + 3), drops = s->drop.threshold > 0;
+    return is_masked && drops     ? "it has a mask and dropout, and cuDNN's attention is used without either"
+           : is_masked            ? "it has a mask, and cuDNN's attention is used without one"
+           : drops                ? "it has dropout, and cuDNN's attention is used without it"
+           : s->launch.past > 0   ? "it has keys of the past, and cuDNN's attention is used without them"
+                                  : NULL;
+}
+
 /* Leaves s->dnn NULL where our kernels have to do it. */
 static status ask_dnn(cuda_node *n, int first, attention_state *s, dnn_plan_of *plan_of, error *err)
 {
     error why = ERROR_INIT;
-    if (cuda_in(n, first + 3) || s->drop.threshold > 0) {
-        cuda_node_by(n, "cuDNN", "cuDNN's attention is used without a mask and without dropout");
-        return OK;
-    }
-    if (s->launch.past > 0) {
-        cuda_node_by(n, "cuDNN", "cuDNN's attention is used without keys of the past");
+    const char *beyond = beyond_dnn(n, first, s);
+    if (beyond) {
+        cuda_node_by(n, "cuDNN", beyond);
         return OK;
     }
     status st = plan_of(n->program, &s->launch, &s->dnn, &why);

@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "common/parts/steps.h"
+#include "evaluator/evaluation_metrics.h"
 #include "evaluator/params.h"
 #include "exec/budget.h"
 #include "exec/exec.h"
@@ -23,6 +24,7 @@ struct evaluation {
     bool counted_classes;    /* the data said how many there are, not the configuration */
     steps batches;           /* a "step" is one batch */
     prediction says;             /* of predictions */
+    evaluation_metrics *metrics; /* NULL: none are listed */
     graph *graphs[VARIANTS]; /* the last batch may be smaller; NULL if it is not */
     flat *flat;
     float *params;
@@ -97,8 +99,14 @@ static status build_graphs(evaluation *e, const evaluation_options *o, error *er
         TRY(prediction_of(&request, e->graphs[FULL_BATCH], &e->says, err));
     e->has_perplexity =
         model_gives(e->graphs[FULL_BATCH], request.fields, request.n_fields, "perplexity");
+    if (!o->predict)
+        TRY(evaluation_metrics_open(o->config, e->data, &request, e->graphs[FULL_BATCH], &e->metrics, err));
     request.batch_size = last;
-    return last > 0 ? model_build(&request, &e->graphs[LAST_BATCH], err) : OK;
+    TRY(last > 0 ? model_build(&request, &e->graphs[LAST_BATCH], err) : OK);
+    for (int i = 0; i < VARIANTS && e->metrics; i++)
+        if (e->graphs[i])
+            TRY(evaluation_metrics_keep(e->metrics, e->graphs[i], err));
+    return OK;
 }
 
 static exec_options how_to_run(const evaluation_options *o, const flat *f,
@@ -202,6 +210,7 @@ void evaluation_close(evaluation **e)
     if (!p)
         return;
     exec_destroy(&p->exec);
+    evaluation_metrics_close(&p->metrics);
     for (int i = 0; i < VARIANTS; i++)
         if (p->graphs[i])
             graph_destroy(&p->graphs[i]);
@@ -306,14 +315,15 @@ static status run_batch(evaluation *e, int64_t index, batch_use *use, void *user
 static status add_score(evaluation *e, size_t variant, const data_batch *batch, void *user,
                         error *err)
 {
-    (void)err;
     score(e, variant, batch, user);
-    return OK;
+    return e->metrics ? evaluation_metrics_add(e->metrics, e->exec, variant, batch, err) : OK;
 }
 
-status evaluation_run(evaluation *e, metric_set *ret, error *err)
+status evaluation_run(evaluation *e, metric_set *ret, metric_figures *ret_figures, error *err)
 {
     metric_set sums = {0};
+    if (e->metrics)
+        metrics_reset(evaluation_metrics_list(e->metrics));
     int64_t n = steps_batches_per_epoch(&e->batches);
     for (int64_t i = 0; i < n; i++) {
         if (e->is_over && e->is_over(e->user))
@@ -322,7 +332,15 @@ status evaluation_run(evaluation *e, metric_set *ret, error *err)
              (long long)i, (long long)n);
     }
     *ret = sums;
+    *ret_figures = (metric_figures){.at = NULL};
+    if (e->metrics)
+        metrics_figures(evaluation_metrics_list(e->metrics), ret_figures);
     return OK;
+}
+
+status evaluation_check(const evaluation *e, error *err)
+{
+    return e->metrics ? metrics_check(evaluation_metrics_list(e->metrics), err) : OK;
 }
 
 typedef struct answering {

@@ -17,6 +17,7 @@
 #include "data/data.h"
 #include "graph/graph.h"
 #include "metric/metric.h"
+#include "metric/metrics.h"
 #include "model/prediction.h"
 
 #include <stdatomic.h>
@@ -41,7 +42,7 @@ typedef struct evaluation_options {
 } evaluation_options;
 
 /* E_CONFIG, E_DATA as the data and the model have it; E_NOMEM if the host has not the memory left,
- * which names the batch that fits. After this, runs allocate nothing. */
+ * which names the batch that fits. After this, runs allocate nothing but what metrics keep. */
 MUST_USE status evaluation_open(const evaluation_options *options, evaluation **ret, error *err);
 void evaluation_close(evaluation **e);
 /* Are these data read by what the training data have taught? */
@@ -52,9 +53,12 @@ const dataset *evaluation_data(const evaluation *e);
 /* E_DATA names the tensor that is missing or has another shape; tensors too many are ignored. */
 MUST_USE status evaluation_load(evaluation *e, const weights *w, error *err);
 
-/* "loss" (mean), "accuracy" and, for rows of tokens, "perplexity" over all examples. E_LOST when
- * *stop became true or the run was over. */
-MUST_USE status evaluation_run(evaluation *e, metric_set *ret, error *err);
+/* "loss" (mean), "accuracy" and, for rows of tokens, "perplexity" over all examples, and the figures of
+ * model.metrics, whatever the batches. E_LOST when *stop became true or the run was over. The caller frees the
+ * figures (metric_figures_fini). */
+MUST_USE status evaluation_run(evaluation *e, metric_set *ret, metric_figures *ret_figures, error *err);
+/* E_NONFINITE: the last run met scores that are not finite, so the figures of model.metrics are NaN. */
+MUST_USE status evaluation_check(const evaluation *e, error *err);
 
 typedef struct evaluation_array {
     const char *name; /* "logits" */

@@ -19,6 +19,7 @@
 #include "common/base/wait_warning.h"
 #include "common/store/manifest.h"
 #include "evaluator/evaluation.h"
+#include "evaluator/figures.h"
 #include "evaluator/files.h"
 #include "evaluator/heartbeat.h"
 #include "evaluator/liveness.h"
@@ -143,10 +144,7 @@ static status open_evaluation(evaluator *e, bool may_wait, error *err)
 static void tell(const report *r)
 {
     buf metrics = BUF_INIT;
-    for (size_t i = 0; i < r->metrics.n; i++) {
-        const char *name = r->metrics.at[i].name;
-        buf_addf(&metrics, " %s=%.5f", name, metric_result(&r->metrics, name));
-    }
+    figures_say(&r->metrics, &r->figures, &metrics);
     LOG_I("EVALUATED", "step=%lld epochs_done=%lld%s seconds=%.2f final=%d", (long long)r->step,
           (long long)r->epochs_done, metrics.data ? metrics.data : "", r->seconds, r->final);
     buf_fini(&metrics);
@@ -213,6 +211,19 @@ static status take_pin(evaluator *e, void *what, error *err)
     return checkpoint_pin(e->dir, *(const int64_t *)what, err);
 }
 
+/* Figures that there cannot be are null, and why is said. */
+static status report_on(evaluator *e, report *r, error *err)
+{
+    error why = ERROR_INIT;
+    if (!checkpoint_is_there(e->dir, r->step))
+        return FAIL(err, E_LOST, "step %lld was set aside meanwhile", (long long)r->step);
+    if (evaluation_check(e->evaluation, &why) != OK)
+        LOG_W("NONFINITE", "step=%lld: %s", (long long)r->step, why.text);
+    TRYF(outlast_disk(e, leave_report, r, err), err, "report on step %lld", (long long)r->step);
+    tell(r);
+    return OK;
+}
+
 static status evaluate_open(evaluator *e, const checkpoint *c, const char *path, error *err)
 {
     const manifest *m = checkpoint_manifest(c);
@@ -229,13 +240,11 @@ static status evaluate_open(evaluator *e, const checkpoint *c, const char *path,
     status st = evaluation_load(e->evaluation, w, err);
     weights_close(&w);
     TRY(st);
-    TRY(evaluation_run(e->evaluation, &r.metrics, err));
+    TRY(evaluation_run(e->evaluation, &r.metrics, &r.figures, err));
     r.seconds = (double)(clock_us() - begin) * 1e-6;
-    if (!checkpoint_is_there(e->dir, r.step))
-        return FAIL(err, E_LOST, "step %lld was set aside meanwhile", (long long)r.step);
-    TRYF(outlast_disk(e, leave_report, &r, err), err, "report on step %lld", (long long)r.step);
-    tell(&r);
-    return OK;
+    st = report_on(e, &r, err);
+    metric_figures_fini(&r.figures);
+    return st;
 }
 
 /* The master will set it aside, or others follow it. */
@@ -439,50 +448,5 @@ status evaluator_run(const evaluator_options *options, error *err)
     events_close(&e.events);
     heartbeat_end(&life);
     buf_fini(&e.files);
-    return st;
-}
-
-static status open_loaded(const evaluator_request *request, bool predicts, evaluation **ret,
-                          error *err)
-{
-    evaluation_options how = {.config = request->config,
-                              .data_path = request->data_path,
-                              .part = request->part,
-                              .batch_size = request->batch_size,
-                              .batch_key = request->batch_key,
-                              .vocabulary = request->vocabulary,
-                              .device = request->device,
-                              .stop = request->stop};
-    evaluation *e = NULL;
-    weights *w = NULL;
-    TRY(weights_open(request->model, &w, err));
-    how.predict = predicts ? w : NULL;
-    status st = evaluation_open(&how, &e, err);
-    if (st == OK)
-        st = evaluation_load(e, w, err);
-    weights_close(&w);
-    if (st == OK)
-        *ret = e;
-    else
-        evaluation_close(&e);
-    return st;
-}
-
-status evaluator_evaluate(const evaluator_request *request, metric_set *ret, error *err)
-{
-    evaluation *e = NULL;
-    TRY(open_loaded(request, false, &e, err));
-    status st = evaluation_run(e, ret, err);
-    evaluation_close(&e);
-    return st;
-}
-
-status evaluator_predict(const evaluator_request *request, evaluation_taker *take, void *user,
-                         error *err)
-{
-    evaluation *e = NULL;
-    TRY(open_loaded(request, true, &e, err));
-    status st = evaluation_predict(e, take, user, err);
-    evaluation_close(&e);
     return st;
 }

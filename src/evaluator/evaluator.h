@@ -49,8 +49,9 @@ typedef struct evaluator_request {
     const atomic_bool *stop;    /* NULL: never */
 } evaluator_request;
 
-/* One model, once: "loss" and "accuracy". */
-MUST_USE status evaluator_evaluate(const evaluator_request *request, metric_set *ret, error *err);
+/* One model, once: what evaluation_run gives. E_NONFINITE as evaluation_check has it. */
+MUST_USE status evaluator_evaluate(const evaluator_request *request, metric_set *ret, metric_figures *ret_figures,
+                                   error *err);
 
 /* One model, once: its answers, as evaluation_predict gives them. The data need no labels. */
 MUST_USE status evaluator_predict(const evaluator_request *request, evaluation_taker *take,

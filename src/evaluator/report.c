@@ -6,8 +6,8 @@
 #include "common/base/json.h"
 #include "common/store/appender.h"
 #include "common/store/folder_lock.h"
+#include "evaluator/figures.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,22 +38,13 @@ bool report_is_final(const jobdir *d, int64_t step)
     return final;
 }
 
-/* JSON has no word for what is not a number: null. */
-static json_t *number(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *to_json(const report *r)
 {
     json_t *o = json_object();
     json_object_set_new(o, "step", json_integer(r->step));
     json_object_set_new(o, "epochs_done", json_integer(r->epochs_done));
     json_object_set_new(o, "final", json_boolean(r->final));
-    for (size_t i = 0; i < r->metrics.n; i++) {
-        const char *name = r->metrics.at[i].name;
-        json_object_set_new(o, name, number(metric_result(&r->metrics, name)));
-    }
+    figures_put(o, &r->metrics, &r->figures);
     json_object_set_new(o, "examples", json_integer(r->examples));
     json_object_set_new(o, "seconds", json_real(r->seconds));
     return o;
@@ -164,6 +155,19 @@ static status rewind_events(const jobdir *d, int64_t newest, events **log, error
     return st;
 }
 
+typedef struct points {
+    events *log;
+    int64_t step;
+} points;
+
+static void add_point(void *user, const char *name, double value)
+{
+    const points *to = user;
+    char *tag = xasprintf("validation/%s", name);
+    events_scalar(to->log, to->step, tag, (float)value);
+    free(tag);
+}
+
 static status write_events(const jobdir *d, report *r, events **log, error *err)
 {
     if (!*log) {
@@ -172,12 +176,8 @@ static status write_events(const jobdir *d, report *r, events **log, error *err)
         free(folder);
         TRY(st);
     }
-    for (size_t i = 0; !r->in_events && i < r->metrics.n; i++) {
-        char tag[64];
-        const char *name = r->metrics.at[i].name;
-        snprintf(tag, sizeof tag, "validation/%s", name);
-        events_scalar(*log, r->step, tag, (float)metric_result(&r->metrics, name));
-    }
+    if (!r->in_events)
+        figures_each_number(&r->metrics, &r->figures, add_point, &(points){*log, r->step});
     r->in_events = true;
     TRY(events_flush(*log, err));
     return events_sync(*log, err);

@@ -9,11 +9,13 @@
 #include "common/store/events.h"
 #include "common/store/jobdir.h"
 #include "metric/metric.h"
+#include "metric/metrics.h"
 
 typedef struct report {
     int64_t step, epochs_done;
     bool final;
     metric_set metrics;
+    metric_figures figures; /* whose owner frees them */
     int64_t examples;
     double seconds;
     bool in_events; /* report_write has been so far */

@@ -6,7 +6,6 @@
 #include "metric/kind.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,75 +62,6 @@ size_t metrics_names(const metric_options *o, char **ret, size_t most)
         ret[n++] = xasprintf("%s%.*s", name_of(o), (int)strcspn(ending + 1, " "), ending + 1);
     }
     return n;
-}
-
-/* --- what families share --- */
-
-const char *metric_name(const metric *m)
-{
-    return name_of(&m->o);
-}
-
-status metric_fail(const metric *m, error *err, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    char *text = xvasprintf(format, args);
-    va_end(args);
-    status st = FAIL(err, E_CONFIG, "metric '%s': %s", metric_name(m), text);
-    free(text);
-    return st;
-}
-
-double metric_ratio(double part, double whole)
-{
-    return whole > 0.0 ? part / whole : (double)NAN;
-}
-
-void metric_put_table(const metric *m, metric_figures *to, const char *ending, int64_t rows, int64_t columns,
-                      const double *values)
-{
-    size_t n = (size_t)((rows ? rows : 1) * columns);
-    GROW(to->at, to->cap, to->n + 1);
-    metric_figure *f = &to->at[to->n++];
-    *f = (metric_figure){.name = xasprintf("%s%s", metric_name(m), ending), .rows = rows, .columns = columns};
-    f->values = xcalloc(n + 1, sizeof *f->values);
-    memcpy(f->values, values, n * sizeof *values);
-}
-
-void metric_put(const metric *m, metric_figures *to, const char *ending, double value)
-{
-    metric_put_table(m, to, ending, 0, 1, &value);
-}
-
-int64_t metric_classes(const metric_source *s)
-{
-    return s->input == METRIC_YES_NO ? 2 : s->classes;
-}
-
-int64_t metric_predicted(const metric_source *s, const metric_batch *b, int64_t i)
-{
-    if (b->predicted)
-        return b->predicted[i];
-    if (s->input == METRIC_YES_NO)
-        return b->scores[i] > (s->is_odds ? 0.0f : 0.5f);
-    int64_t best = 0;
-    float score = metric_score(s, b, i, 0);
-    for (int64_t c = 1; c < s->classes; c++) {
-        float other = metric_score(s, b, i, c);
-        if (other > score) {
-            best = c;
-            score = other;
-        }
-    }
-    return best;
-}
-
-int64_t metric_truth(const metric_source *s, const metric_batch *b, int64_t i)
-{
-    if (s->input == METRIC_YES_NO)
-        return b->labels ? b->labels[i] != 0 : b->targets[i] > 0.5f;
-    return b->labels[i];
 }
 
 /* --- figures --- */
@@ -204,11 +134,24 @@ static status open_metric(metric *m, const metric_options *o, const metric_sourc
     return metric_state_init(&m->state, counts, sums, err);
 }
 
+/* What else stands beside figures in a report. */
+static bool is_taken(const char *name)
+{
+    static const char *const taken[] = {"step", "epochs_done", "final", "examples", "seconds", "model", "data"};
+    for (size_t i = 0; i < COUNT_OF(taken); i++)
+        if (strcmp(name, taken[i]) == 0)
+            return true;
+    return false;
+}
+
 static status check_names(metric_list *m, error *err)
 {
     metric_figures f = {.at = NULL};
     status st = OK;
     metrics_figures(m, &f);
+    for (size_t i = 0; i < f.n && st == OK; i++)
+        if (is_taken(f.at[i].name))
+            st = FAIL(err, E_CONFIG, "no metric may be called '%s': reports have that already", f.at[i].name);
     for (size_t i = 0; i < f.n && st == OK; i++)
         if (metric_figures_find(&f, f.at[i].name) != &f.at[i])
             st = FAIL(err, E_CONFIG, "two metrics would be called '%s': give one another `name`", f.at[i].name);

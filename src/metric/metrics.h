@@ -85,12 +85,12 @@ typedef struct metric_options {
     size_t n_exclude;
 } metric_options;
 
-/* A number (rows 0), a list (rows 1) or a table, of columns, row by row. */
+/* A number (rows 0), a list (rows 1) or a table of counts, row by row. */
 typedef struct metric_figure {
     char *name;
     int64_t rows, columns;
     double *values;               /* NaN: there is none, for lack of examples or because of scores refused */
-    bool are_counts;
+    bool are_counts;              /* whole numbers, in a table */
 } metric_figure;
 
 typedef struct metric_figures {

@@ -1,7 +1,9 @@
 #include "worker/variants.h"
 
+#include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "metric/metric.h"
+#include "metric/settings.h"
 #include "model/model.h"
 
 #include <stdlib.h>
@@ -39,26 +41,63 @@ loader_options variants_loader(const config *c, const variants *v)
     };
 }
 
+/* The names of the numbers that evaluations of the model give. */
+static size_t evaluated_names(const variants *v, const metric_settings *listed, const char ***ret)
+{
+    static const char *const known[] = {"loss", "accuracy", "perplexity"};
+    size_t n_fields, n_listed, n = 0;
+    const data_field *fields = dataset_fields(v->data, &n_fields);
+    const char *const *names = metric_settings_names(listed, &n_listed);
+    *ret = xcalloc(COUNT_OF(known) + n_listed, sizeof **ret);
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (model_gives(v->graphs[0], fields, n_fields, known[i]))
+            (*ret)[n++] = known[i];
+    for (size_t i = 0; i < n_listed; i++)
+        (*ret)[n++] = names[i];
+    return n;
+}
+
+static status name_unknown(const char *goal, const char *const *given, size_t n, error *err)
+{
+    buf names = BUF_INIT;
+    const char *near = config_did_you_mean(goal + 1, given, n);
+    for (size_t i = 0; i < n; i++)
+        buf_addf(&names, "%s%s", i ? ", " : "", given[i]);
+    if (near)
+        buf_addf(&names, "; did you mean '%c%s'?", goal[0], near);
+    status st = FAIL(err, E_CONFIG,
+                     "trainer.validation_metric: '%s': evaluations of this model have no '%s'; they have %s", goal,
+                     goal + 1, names.data);
+    buf_fini(&names);
+    return st;
+}
+
+/* Spans have figures of each label too, "span_f1-PER": the evaluation knows them. */
+static bool is_of_label(const char *name, const metric_settings *listed)
+{
+    size_t n;
+    const char *const *names = metric_settings_names(listed, &n);
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0 && name[strlen(names[i])] == '-')
+            return true;
+    return false;
+}
+
 /* What is asked of evaluations is known before the first step: the model's, as metrics go. */
 static status check_metric(const config *c, const variants *v, error *err)
 {
-    static const char *const known[] = {"loss", "accuracy", "perplexity"};
-    const char *goal = config_str(c, "trainer.validation_metric"), *name, *given[COUNT_OF(known)];
+    const char *goal = config_str(c, "trainer.validation_metric"), *name, **given;
     int better;
-    size_t n_fields, n = 0;
-    const data_field *fields = dataset_fields(v->data, &n_fields);
     TRYF(metric_goal_parse(goal, &name, &better, err), err, "trainer.validation_metric");
-    for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (model_gives(v->graphs[0], fields, n_fields, known[i]))
-            given[n++] = known[i];
+    metric_settings *listed = metric_settings_create(c);
+    size_t n = evaluated_names(v, listed, &given);
+    bool known = is_of_label(name, listed);
     for (size_t i = 0; i < n; i++)
-        if (strcmp(name, given[i]) == 0)
-            return OK;
-    return FAIL(err, E_CONFIG,
-                "trainer.validation_metric: '%s': evaluations of this model have no '%s'; they have "
-                "%s%s%s%s%s",
-                goal, name, given[0], n > 1 ? ", " : "", n > 1 ? given[1] : "", n > 2 ? ", " : "",
-                n > 2 ? given[2] : "");
+        known = known || strcmp(name, given[i]) == 0;
+    status st = known ? OK : name_unknown(goal, given, n, err);
+    free(given);
+    metric_settings_destroy(&listed);
+    return st;
 }
 
 static status build_all(const config *c, variants *v, error *err)

@@ -6,22 +6,20 @@
 #include "cli/use/trained_model.h"
 #include "common/base/json.h"
 #include "evaluator/evaluator.h"
+#include "evaluator/figures.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void print_result(const metric_set *m, const char *model, const char *data)
+static void print_result(const metric_set *m, const metric_figures *figures, const char *model, const char *data)
 {
     json_t *r = json_pack("{s:s, s:s}", "model", model, "data", data);
     json_int_t examples = 0;
-    for (size_t i = 0; i < m->n; i++) {
-        double value = metric_result(m, m->at[i].name);
-        json_object_set_new(r, m->at[i].name, isfinite(value) ? json_real(value) : json_null());
+    figures_put(r, m, figures);
+    for (size_t i = 0; i < m->n; i++)
         if (strcmp(m->at[i].name, "loss") == 0)
             examples = (json_int_t)m->at[i].count;
-    }
     json_object_set_new(r, "examples", json_integer(examples));
     char *text = json_dumps(r, JSON_INDENT(2));
     puts(text);
@@ -51,9 +49,11 @@ static status evaluate(const args *a, trained_model *s, error *err)
     dataset_part part;
     TRY(trained_model_part(a, &part, &request.part, err));
     TRY(trained_model_device(s, a, &request.device, err));
-    metric_set metrics;
-    TRY(evaluator_evaluate(&request, &metrics, err));
-    print_result(&metrics, s->model, data);
+    metric_set means;
+    metric_figures figures;
+    TRY(evaluator_evaluate(&request, &means, &figures, err));
+    print_result(&means, &figures, s->model, data);
+    metric_figures_fini(&figures);
     return OK;
 }
 

@@ -246,15 +246,25 @@ static status save_best(const results *r, const epoch *e, error *err)
     return st == OK || st == E_DATA ? OK : FAIL(err, st, "%s", why.text);
 }
 
+/* What an evaluation says of itself, beside its metrics. */
+static bool is_of_course(const char *key)
+{
+    static const char *const keys[] = {"step", "epochs_done", "final", "examples", "seconds"};
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
 static void put_validation(epoch *e, const json_t *evaluation, int64_t best_epoch)
 {
-    static const char *const keys[] = {"loss", "accuracy", "perplexity"};
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        char key[64];
-        json_t *value = json_object_get(evaluation, keys[i]);
-        snprintf(key, sizeof key, "validation_%s", keys[i]);
-        if (value)
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)evaluation, name, value) {
+        char *key = xasprintf("validation_%s", name);
+        if (!is_of_course(name))
             json_object_set(e->metrics, key, value);
+        free(key);
     }
     json_object_set_new(e->metrics, "best_epoch", json_integer(best_epoch));
 }

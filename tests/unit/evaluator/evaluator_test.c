@@ -92,12 +92,15 @@ static void test_figures_are_right(void **state)
         const char *models[] = {folder, file};
         for (size_t i = 0; i < COUNT_OF(models); i++) {
             metric_set m = {0};
+            metric_figures figures;
             error err = ERROR_INIT;
             evaluator_request r = {.config = j.config, .model = models[i], .device = backend_numbered(-1, 1)};
-            if (evaluator_evaluate(&r, &m, &err) != OK)
+            if (evaluator_evaluate(&r, &m, &figures, &err) != OK)
                 fail_msg("%s", err.text);
             assert_true(fabs(metric_result(&m, "loss") - loss) < 1e-5);
             assert_true(fabs(metric_result(&m, "accuracy") - accuracy) < 1e-9);
+            assert_int_equal(figures.n, 0);
+            metric_figures_fini(&figures);
         }
         free(folder);
         free(file);
@@ -461,8 +464,9 @@ static void expect_refusal(const config *c, const char *model, status st, const 
 {
     error err = ERROR_INIT;
     metric_set m;
+    metric_figures figures;
     evaluator_request r = {.config = c, .model = model, .device = backend_numbered(-1, 1)};
-    assert_int_equal(evaluator_evaluate(&r, &m, &err), st);
+    assert_int_equal(evaluator_evaluate(&r, &m, &figures, &err), st);
     if (!strstr(err.text, text))
         fail_msg("message \"%s\" lacks \"%s\"", err.text, text);
 }

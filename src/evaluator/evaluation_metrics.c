@@ -1,0 +1,179 @@
+/* See evaluation_metrics.h. */
+#include "evaluator/evaluation_metrics.h"
+
+#include "common/base/alloc.h"
+#include "metric/settings.h"
+#include "model/loss.h"
+#include "model/prediction.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct evaluation_metrics {
+    arena *a;
+    metric_settings *settings;
+    prediction says;
+    const char *label;     /* the field */
+    bool has_classes;      /* labels are int64 */
+    int64_t class_stride;
+    metric_source source;
+    metric_list *list;
+};
+
+/* --- what the model and its loss give --- */
+
+static int64_t product(const graph_shape *s, int32_t from, int32_t to)
+{
+    int64_t n = 1;
+    for (int32_t i = from; i < to; i++)
+        n *= s->dim[i];
+    return n;
+}
+
+/* The words of classes, if they have any. */
+static const char *const *words_of(const dataset *d, int64_t classes, arena *a)
+{
+    const char **words = arena_alloc(a, (size_t)(classes + 1) * sizeof *words);
+    buf word = BUF_INIT;
+    bool known = true;
+    for (int64_t i = 0; i < classes && known; i++) {
+        buf_clear(&word);
+        known = dataset_label_word(d, i, &word);
+        words[i] = known ? arena_strdup(a, word.data) : NULL;
+    }
+    buf_fini(&word);
+    return known ? words : NULL;
+}
+
+static metric_input input_of(prediction_kind kind)
+{
+    switch (kind) {
+    case PREDICTION_CLASSES:
+    case PREDICTION_SPAN:
+        return METRIC_CLASSES;
+    case PREDICTION_ODDS:
+    case PREDICTION_CHANCES:
+        return METRIC_YES_NO;
+    case PREDICTION_NUMBERS:
+        return METRIC_NUMBERS;
+    }
+    return METRIC_NUMBERS;
+}
+
+/* The axis of classes; of a span these are the positions. */
+static int32_t class_axis(const prediction *p)
+{
+    return p->kind == PREDICTION_SPAN ? 1 : p->axis;
+}
+
+static void describe(evaluation_metrics *m, const dataset *d, const graph_shape *scores, const model_loss *loss)
+{
+    m->source = (metric_source){.input = input_of(m->says.kind),
+                                .is_odds = m->says.kind == PREDICTION_ODDS,
+                                .has_ignore_index = m->has_classes,
+                                .ignore_index = loss->ignore_index};
+    int64_t each = product(scores, 1, scores->rank);
+    if (m->source.input == METRIC_CLASSES) {
+        int32_t axis = class_axis(&m->says);
+        m->class_stride = product(scores, axis + 1, scores->rank);
+        m->source.classes = scores->dim[axis];
+        each /= scores->dim[axis];
+        m->source.words = words_of(d, m->source.classes, m->a);
+    }
+    m->source.labels = each;
+}
+
+static status find_source(evaluation_metrics *m, const dataset *d, const model_request *r, const graph *g,
+                          error *err)
+{
+    model_loss loss;
+    TRY(loss_choose(r, m->a, &loss, err));
+    if (loss.n_labels != 1)
+        return FAIL(err, E_CONFIG,
+                    "model.metrics: the loss %s compares no scores with one field of labels, which metrics are of",
+                    loss.kind);
+    TRY(prediction_of(r, g, &m->says, err));
+    m->label = loss.label[0]->name;
+    m->has_classes = loss.label[0]->dtype == DT_I64;
+    const graph_shape *scores = &graph_value_at(g, graph_find(g, m->says.name))->shape;
+    bool is_pair = m->says.kind != PREDICTION_SPAN || scores->rank == 3;
+    if (!is_pair)
+        return FAIL(err, E_CONFIG, "model.metrics: spans are judged where one output has the scores of both ends");
+    /* prediction_of takes scores without a second axis for numbers, whatever the loss */
+    if (scores->rank == 1 && strcmp(loss.kind, "binary_cross_entropy") == 0)
+        m->says.kind = strcmp(m->says.name, "logits") == 0 ? PREDICTION_ODDS : PREDICTION_CHANCES;
+    describe(m, d, scores, &loss);
+    return OK;
+}
+
+/* --- life --- */
+
+status evaluation_metrics_open(const config *c, const dataset *d, const model_request *request, const graph *g,
+                               evaluation_metrics **ret, error *err)
+{
+    *ret = NULL;
+    if (config_count(c, "model.metrics") == 0)
+        return OK;
+    evaluation_metrics *m = xcalloc(1, sizeof *m);
+    size_t n;
+    m->a = arena_create();
+    m->settings = metric_settings_create(c);
+    const metric_options *options = metric_settings_options(m->settings, &n);
+    status st = find_source(m, d, request, g, err);
+    if (st == OK) {
+        st = metrics_open(options, n, &m->source, &m->list, err);
+        if (st != OK)
+            error_prepend(err, "model.metrics");
+    }
+    if (st == OK)
+        *ret = m;
+    else
+        evaluation_metrics_close(&m);
+    return st;
+}
+
+void evaluation_metrics_close(evaluation_metrics **m)
+{
+    if (!m || !*m)
+        return;
+    metrics_close(&(*m)->list);
+    metric_settings_destroy(&(*m)->settings);
+    arena_destroy(&(*m)->a);
+    free(*m);
+    *m = NULL;
+}
+
+status evaluation_metrics_keep(const evaluation_metrics *m, graph *g, error *err)
+{
+    graph_val scores = graph_find(g, m->says.name);
+    if (graph_value_at(g, scores)->dtype != DT_F32)
+        return FAIL(err, E_CONFIG, "model.metrics: the model's '%s' is not float32", m->says.name);
+    graph_keep(g, scores);
+    return OK;
+}
+
+metric_list *evaluation_metrics_list(const evaluation_metrics *m)
+{
+    return m->list;
+}
+
+/* --- batches --- */
+
+static const void *field_of(const data_batch *batch, const char *name)
+{
+    for (size_t i = 0; i < batch->n_fields; i++)
+        if (strcmp(batch->fields[i].name, name) == 0)
+            return batch->data[i];
+    BUG("the data have no field '%s'", name);
+}
+
+status evaluation_metrics_add(evaluation_metrics *m, exec *e, size_t variant, const data_batch *batch, error *err)
+{
+    const void *labels = field_of(batch, m->label);
+    metric_batch b = {.examples = batch->slot.n,
+                      .scores = exec_value(e, variant, m->says.name, NULL),
+                      .class_stride = m->class_stride,
+                      .labels = m->has_classes ? labels : NULL,
+                      .targets = m->has_classes ? NULL : labels};
+    return metrics_add(m->list, &b, err);
+}

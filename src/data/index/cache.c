@@ -112,8 +112,18 @@ void cache_unlock(int fd)
         close(fd);
 }
 
+/* What killed ones left; whoever holds the lock is the only one to write. */
+static void remove_leftovers(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = xstrndup(path, (size_t)(slash - path));
+    fs_remove_beside(folder, &(const char *){slash + 1}, 1);
+    free(folder);
+}
+
 status cache_file_begin(const char *path, cache_file *ret, error *err)
 {
+    remove_leftovers(path);
     cache_file f = {.path = path, .beside = fs_beside(path)};
     f.fd = open(f.beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (f.fd < 0) {

@@ -45,6 +45,7 @@ typedef struct cache_file {
     int fd;
 } cache_file;
 
+/* With the file's lock: what a killed process left beside it is removed. */
 MUST_USE status cache_file_begin(const char *path, cache_file *ret, error *err);
 /* Syncs it and renames it to its place if `st` is OK, else removes it; returns the first failure. */
 MUST_USE status cache_file_end(cache_file *f, status st, error *err);

@@ -216,6 +216,23 @@ static void test_without_a_cache(void **state)
     free(path);
 }
 
+/* What a killed process left is removed by the next that makes the file. */
+static void test_leftovers_go(void **state)
+{
+    char *path = big_file("left.jsonl");
+    assert_true(is_made_anew(path, LINES));
+    char *kept = kept_file(*state, ".index"), *left = fs_beside(kept);
+    buf b = {.data = (char *)(uintptr_t)"half", .size = 4};
+    free(test_file(*state, strrchr(left, '/') + 1, &b));
+    assert_true(fs_exists(left));
+    assert_int_equal(truncate(kept, 100), 0);
+    assert_true(is_made_anew(path, LINES));
+    assert_false(fs_exists(left));
+    free(left);
+    free(kept);
+    free(path);
+}
+
 /* At most 16 bytes a record, and none in the heap of a process where the index is kept. */
 static size_t heap_bytes(void)
 {
@@ -391,6 +408,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_file_has_another_index, fresh_cache, drop_cache),
         cmocka_unit_test_setup_teardown(test_one_process_makes_it, fresh_cache, drop_cache),
         cmocka_unit_test_setup_teardown(test_without_a_cache, fresh_cache, drop_cache),
+        cmocka_unit_test_setup_teardown(test_leftovers_go, fresh_cache, drop_cache),
         cmocka_unit_test_setup_teardown(test_memory, fresh_cache, drop_cache),
         cmocka_unit_test_setup_teardown(test_folders_and_patterns, fresh_cache, drop_cache),
         cmocka_unit_test_setup_teardown(test_refusals, fresh_cache, drop_cache),

@@ -69,8 +69,8 @@ static status take_label(const record_field *f, const value *v, void *ret, bool 
     if (!*ret_fits)
         return OK;
     if (f->classes && (x < 0 || x >= f->classes))
-        return FAIL(err, E_DATA, "field '%s': class %" PRId64 "; expected 0 to %" PRId64, f->name, x,
-                    f->classes - 1);
+        return FAIL(err, E_DATA, "field '%s': class %" PRId64 "; expected 0 to %" PRId64 "%s", f->name, x,
+                    f->classes - 1, f->is_learned ? ", as the training data have them" : "");
     if (x < 0 || x == INT64_MAX)
         return FAIL(err, E_DATA, "field '%s': class %" PRId64 "; classes are counted from 0", f->name, x);
     *(int64_t *)ret = x;
@@ -239,10 +239,9 @@ static status read_shape(const config *section, record_field *f, error *err)
     return OK;
 }
 
-static status read_words(record_field *f, const json_t *vocabulary, const char *origin, error *err)
+static status read_words(record_field *f, const json_t *list, const char *origin, error *err)
 {
     f->words = words_create();
-    const json_t *list = json_object_get(json_object_get(vocabulary, "label"), f->name);
     if (!json_is_array(list) || json_array_size(list) == 0)
         return FAIL(err, E_DATA, "'%s': has no list of words for field '%s'", origin, f->name);
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -255,6 +254,24 @@ static status read_words(record_field *f, const json_t *vocabulary, const char *
     return OK;
 }
 
+/* What a vocabulary says of a field: {"label": {"label": 10, "kind": ["cat", "dog"]}}. */
+static status read_classes(record_field *f, const json_t *vocabulary, const char *origin, error *err)
+{
+    const json_t *known = json_object_get(json_object_get(vocabulary, "label"), f->name);
+    if (record_field_is_word(f))
+        return read_words(f, known, origin, err);
+    f->classes = json_integer_value(known);
+    if (f->classes < 1)
+        return FAIL(err, E_DATA, "'%s': does not say how many classes field '%s' has", origin, f->name);
+    return OK;
+}
+
+static bool learns_classes(const config *section)
+{
+    const char *type = config_str(section, "type");
+    return strcmp(type, "word") == 0 || (strcmp(type, "label") == 0 && !config_has(section, "classes"));
+}
+
 static status read_field(const config *section, arena *memory, record_field *f, error *err)
 {
     const char *type = config_str(section, "type"), *key = config_str(section, "key");
@@ -265,6 +282,7 @@ static status read_field(const config *section, arena *memory, record_field *f, 
             f->kind = &kinds[k];
     BUG_ON(!f->kind);
     f->classes = config_has(section, "classes") ? config_int(section, "classes") : 0;
+    f->is_learned = learns_classes(section);
     return read_shape(section, f, err);
 }
 
@@ -301,13 +319,13 @@ static status read_fields(const reader_request *request, const record_format *fo
                         "%s.type: bytes: strings of %s are text; give integers or numbers as lists",
                         config_path(section), format->type);
         bool is_read = !(f.kind->is_label && request->without_labels);
-        bool is_known_word = vocabulary && record_field_is_word(&f);
-        if (!is_read && (!is_known_word || ret->unread.kind))
+        bool is_known = vocabulary && f.is_learned;
+        if (!is_read && !(is_known && record_field_is_word(&f) && !ret->unread.kind))
             continue;
         record_field *kept = is_read ? &ret->at[ret->n++] : &ret->unread;
         *kept = f;
-        if (is_known_word)
-            TRY(read_words(kept, vocabulary, request->vocabulary->origin, err));
+        if (is_known)
+            TRY(read_classes(kept, vocabulary, request->vocabulary->origin, err));
     }
     if (ret->n == 0)
         return FAIL(err, E_CONFIG, "%s.fields: names no field to read", config_path(request->reader));
@@ -345,7 +363,7 @@ bool record_fields_learn(const config *reader)
 {
     bool any = false;
     for (size_t i = 0; i < config_count(reader, "fields"); i++)
-        any = any || strcmp(config_str(field_section(reader, i), "type"), "word") == 0;
+        any = any || learns_classes(field_section(reader, i));
     return any && !config_has(reader, "vocabulary");
 }
 

@@ -26,6 +26,7 @@ typedef struct record_field {
     int32_t rank;
     int64_t dim[TENSOR_RANK];
     int64_t elements;
+    bool is_learned;                /* its classes are the training data's */
     int64_t classes;                /* of a label or a word; 0: not known yet */
     words *words;                   /* of a word */
 } record_field;
@@ -43,7 +44,7 @@ typedef struct record_fields {
 MUST_USE status record_fields_read(const reader_request *request, const record_format *format,
                                    record_fields *ret, error *err);
 void record_fields_fini(record_fields *fields);
-/* Is a field learned from the training data, unless a vocabulary is given? */
+/* Are the classes of a field the training data's, while no vocabulary is given that says them? */
 bool record_fields_learn(const config *reader);
 
 /* Appends what decides whether a record is as it should be, but for what its classes are. */

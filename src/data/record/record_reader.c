@@ -107,19 +107,23 @@ static const reader_ops record_reader_ops = {.read = record_reader_read_example,
 
 /* --- opening --- */
 
-/* {"label": {"kind": ["cat", "dog"]}}; NULL: no field has words. */
+static json_t *classes_of(const record_field *f)
+{
+    if (!f->words)
+        return json_integer(f->classes);
+    json_t *list = json_array();
+    for (int32_t w = 0; w < words_count(f->words); w++)
+        json_array_append_new(list, json_string(words_at(f->words, w)));
+    return list;
+}
+
+/* {"label": {"label": 10, "kind": ["cat", "dog"]}}; NULL: nothing is learned. */
 static char *vocabulary_of(const record_fields *fields)
 {
     json_t *all = json_object();
-    for (size_t i = 0; i < fields->n; i++) {
-        const record_field *f = &fields->at[i];
-        if (!f->words)
-            continue;
-        json_t *list = json_array();
-        for (int32_t w = 0; w < words_count(f->words); w++)
-            json_array_append_new(list, json_string(words_at(f->words, w)));
-        json_object_set_new(all, f->name, list);
-    }
+    for (size_t i = 0; i < fields->n; i++)
+        if (fields->at[i].is_learned)
+            json_object_set_new(all, fields->at[i].name, classes_of(&fields->at[i]));
     json_t *whole = json_pack("{s:o}", "label", all);
     char *text = json_object_size(all) ? json_text(whole) : NULL;
     json_decref(whole);

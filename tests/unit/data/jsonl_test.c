@@ -58,7 +58,7 @@ static void test_fields(void **state)
     assert_true(dataset_label_word(d, 0, &word));
     assert_string_equal(word.data, "c\xc3\xa4t");
     buf_fini(&word);
-    assert_string_equal(dataset_vocabulary(d), "{\"label\":{\"kind\":[\"c\xc3\xa4t\",\"owl\"]}}");
+    assert_string_equal(dataset_vocabulary(d), "{\"label\":{\"kind\":[\"c\xc3\xa4t\",\"owl\"],\"label\":3}}");
     assert_true(dataset_bytes_read(d) > 0 && dataset_bytes_read(d) < (int64_t)sizeof two);
     dataset_close(&d);
 }
@@ -91,6 +91,32 @@ static void test_a_vocabulary_goes_on(void **state)
     assert_string_equal(word.data, "cat");
     buf_fini(&word);
     dataset_close(&d);
+}
+
+/* As many classes as the training data have, whatever other data have. */
+static void test_classes_are_the_training_datas(void **state)
+{
+    (void)state;
+    static const char fields[] = "{fields: [{name: 'label', type: 'label'}]}";
+    static const char given[] = "{fields: [{name: 'label', type: 'label', classes: 7}]}";
+    static const char vocabulary[] = "{\"label\": {\"label\": 4}}";
+    static const struct {
+        const char *fields, *vocabulary;
+        int64_t classes;
+    } cases[] = {{fields, NULL, 2}, {fields, vocabulary, 4}, {given, NULL, 7}, {given, vocabulary, 7}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        dataset *d = records_must_open("jsonl", cases[i].fields, "{\"label\": 1}", cases[i].vocabulary);
+        size_t n;
+        assert_int_equal(dataset_fields(d, &n)[0].classes, cases[i].classes);
+        assert_int_equal(dataset_vocabulary(d) == NULL, cases[i].fields == given);
+        dataset_close(&d);
+    }
+    records_refuse("jsonl", fields, "{\"label\": 1}\n{\"label\": 4}", vocabulary, E_DATA,
+                   "line 2 (byte 13): ");
+    records_refuse("jsonl", fields, "{\"label\": 4}", vocabulary, E_DATA,
+                   "field 'label': class 4; expected 0 to 3, as the training data have them");
+    records_refuse("jsonl", fields, "{\"label\": 1}", "{}", E_DATA,
+                   "does not say how many classes field 'label' has");
 }
 
 static void test_parts(void **state)
@@ -267,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_a_vocabulary_goes_on),
+        cmocka_unit_test(test_classes_are_the_training_datas),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_the_first_of_many),

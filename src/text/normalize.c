@@ -19,6 +19,8 @@ struct step {
     pattern *pattern;
 };
 
+enum { GROWTH = 12 }; /* bytes that one becomes; U+FDFA is 3, and 33 decomposed */
+
 struct normalizer {
     step *steps;
     size_t n, cap;
@@ -117,11 +119,10 @@ static status apply_clean(const step *s, normalize_scratch *scratch, rewrite *w,
             return OK;
         size_t n = 0;
         uint32_t code = chars_next(w->in->text + w->at, &n);
-        bool is_space = chars_is(code, CHAR_SPACE);
-        if (!is_space && chars_is(code, CHAR_DIRT))
+        if (chars_is(code, CHAR_DIRT))
             w->at += (uint32_t)n;
         else
-            rewrite_put(w, is_space ? ' ' : code, 0);
+            rewrite_put(w, chars_is(code, CHAR_SPACE) ? ' ' : code, 0);
     }
     return OK;
 }
@@ -341,6 +342,17 @@ void normalizer_destroy(normalizer **n)
     *n = NULL;
 }
 
+/* Whether what a step may leave has room. */
+static status check_growth(const step *s, piece of, const run *out, error *err)
+{
+    uint64_t content = s->content ? strlen(s->content) : 0;
+    uint64_t each = content + 1 > GROWTH ? content + 1 : GROWTH;
+    if (out->bytes + (of.end - of.begin) * each + content > RUN_LIMIT)
+        return FAIL(err, E_DATA, "a text may grow to more than %d bytes as it is normalized; give it in parts",
+                    RUN_LIMIT);
+    return OK;
+}
+
 status normalizer_apply(const normalizer *n, normalize_scratch *s, const run *in, piece of, run *out, error *err)
 {
     for (size_t i = 0; n && i < n->n && of.begin < of.end; i++) {
@@ -349,6 +361,7 @@ status normalizer_apply(const normalizer *n, normalize_scratch *s, const run *in
         if (!is_last)
             run_clear(to);
         uint32_t begin = to->bytes;
+        TRY(check_growth(&n->steps[i], of, to, err));
         rewrite w = rewrite_begin(in, to, of);
         TRY(n->steps[i].apply(&n->steps[i], s, &w, err));
         in = to;

@@ -363,8 +363,10 @@ void pre_tokenizer_destroy(pre_tokenizer **p)
 
 /* --- applying --- */
 
-static void apply_rewrite(const step *s, const words *from, words *to)
+static status apply_rewrite(const step *s, const words *from, words *to, error *err)
 {
+    if (from->text.bytes > RUN_LIMIT)
+        return FAIL(err, E_DATA, "a text has grown to more than %d bytes; give it in parts", RUN_LIMIT);
     for (size_t i = 0; i < from->pieces.n; i++) {
         piece p = from->pieces.at[i];
         uint32_t begin = to->text.bytes;
@@ -375,6 +377,7 @@ static void apply_rewrite(const step *s, const words *from, words *to)
             rewrite_keep(&w, p.end);
         pieces_add(&to->pieces, (piece){begin, to->text.bytes, p.origin, p.id});
     }
+    return OK;
 }
 
 static status apply_cut(const step *s, pre_tokenize_scratch *scratch, const words *from, words *to, error *err)
@@ -396,7 +399,7 @@ status pre_tokenizer_apply(const pre_tokenizer *p, pre_tokenize_scratch *s, word
         pieces_clear(&to->pieces);
         run_clear(&to->text);
         if (p->steps[i].rewrite) {
-            apply_rewrite(&p->steps[i], w, to);
+            TRY(apply_rewrite(&p->steps[i], w, to, err));
             w->text = to->text;
             to->text = old.text;
         } else {

@@ -19,6 +19,8 @@ typedef struct run {
     size_t text_cap, from_cap;
 } run;
 
+enum { RUN_LIMIT = (1 << 30) - 1 }; /* bytes that a step may leave; a step of a pre-tokenizer makes up to 4 of each */
+
 enum { PIECE_OPEN = -1 }; /* as `id`: not a token yet */
 
 typedef struct piece {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_LIMIT = 1 << 30 };
+enum { TEXT_LIMIT = 1 << 26 };
 
 void text_scratch_fini(text_scratch *s)
 {

@@ -117,7 +117,7 @@ typedef struct tokenizer_encodings {
 tokenizer_scratch *tokenizer_scratch_create(void);
 void tokenizer_scratch_destroy(tokenizer_scratch **s);
 
-/* A text of up to 1 GB; `second` may be NULL, `options` too. Zero bytes are characters like any other. */
+/* A text of up to 64 MB; `second` may be NULL, `options` too. Zero bytes are characters like any other. */
 typedef struct tokenizer_input {
     const char *text;
     size_t bytes;

@@ -129,7 +129,7 @@ def main():
     arguments.add_argument("--random", type=int, default=10000)
     arguments.add_argument("--only", default="")
     arguments.add_argument("tokenizers", nargs="*")
-    options = arguments.parse_args()
+    options = arguments.parse_intermixed_args()
     paragraphs, pairs = questions(options.data) if options.data else ([], [])
     known = [{"text": t} for t in text_shapes.TEXTS]
     known += [{"text": a, "pair": b} for a, b in zip(text_shapes.TEXTS, reversed(text_shapes.TEXTS))]

@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "common/parts/steps.h"
+#include "evaluator/batch_scores.h"
 #include "evaluator/evaluation_metrics.h"
 #include "evaluator/params.h"
 #include "exec/budget.h"
@@ -25,6 +26,7 @@ struct evaluation {
     steps batches;           /* a "step" is one batch */
     prediction says;             /* of predictions */
     evaluation_metrics *metrics; /* NULL: none are listed */
+    batch_scores scores;         /* of the last run */
     graph *graphs[VARIANTS]; /* the last batch may be smaller; NULL if it is not */
     flat *flat;
     float *params;
@@ -59,6 +61,7 @@ static status evaluation_open_data(evaluation *e, const evaluation_options *o, e
     int64_t examples = dataset_examples(e->data);
     e->batches = (steps){
         .examples = examples, .batch_size = size < examples ? size : examples, .per_step = 1};
+    batch_scores_init(&e->scores, steps_batches_per_epoch(&e->batches));
     return OK;
 }
 
@@ -211,6 +214,7 @@ void evaluation_close(evaluation **e)
         return;
     exec_destroy(&p->exec);
     evaluation_metrics_close(&p->metrics);
+    batch_scores_fini(&p->scores);
     for (int i = 0; i < VARIANTS; i++)
         if (p->graphs[i])
             graph_destroy(&p->graphs[i]);
@@ -252,17 +256,16 @@ static void feed(evaluation *e, size_t variant, const data_batch *batch)
     *id = batch->slot.batch_id;
 }
 
-static void score(evaluation *e, size_t variant, const data_batch *batch, metric_set *into)
+static batch_score score(const evaluation *e, size_t variant, const data_batch *batch)
 {
-    double n = (double)batch->slot.n;
-    const float *loss = exec_value(e->exec, variant, "loss", NULL);
     const int64_t *right = exec_value(e->exec, variant, "accuracy.right", NULL);
     const int64_t *counted = exec_value(e->exec, variant, "accuracy.counted", NULL);
-    metric_add(into, "loss", (double)*loss * n, n);
-    if (right && counted)
-        metric_add(into, "accuracy", (double)*right, (double)*counted);
-    if (e->has_perplexity)
-        metric_add(into, "perplexity", (double)*loss * n, n);
+    const float *loss = exec_value(e->exec, variant, "loss", NULL);
+    return (batch_score){.loss = (double)*loss,
+                         .examples = (double)batch->slot.n,
+                         .right = right && counted ? *right : -1,
+                         .counted = right && counted ? *counted : -1,
+                         .is_there = 1};
 }
 
 static void gather_inputs(const data_batch *batch, evaluation_predictions *a)
@@ -294,14 +297,14 @@ static void gather_outputs(evaluation *e, size_t variant, evaluation_predictions
 typedef status batch_use(evaluation *e, size_t variant, const data_batch *batch, void *user,
                          error *err);
 
-static status run_batch(evaluation *e, int64_t index, batch_use *use, void *user, error *err)
+static status run_batch(evaluation *e, int64_t index, int64_t next_index, batch_use *use, void *user, error *err)
 {
     step_slot slot = steps_slot(&e->batches, index, 0);
     size_t variant = slot.n == e->batches.batch_size ? FULL_BATCH : LAST_BATCH;
     const data_batch *batch = NULL;
     TRY(loader_take(e->loader, &slot, &batch, err));
-    if (index + 1 < steps_batches_per_epoch(&e->batches)) {
-        step_slot next = steps_slot(&e->batches, index + 1, 0);
+    if (next_index < steps_batches_per_epoch(&e->batches)) {
+        step_slot next = steps_slot(&e->batches, next_index, 0);
         loader_prefetch(e->loader, &next);
     }
     feed(e, variant, batch);
@@ -312,29 +315,54 @@ static status run_batch(evaluation *e, int64_t index, batch_use *use, void *user
     return st;
 }
 
-static status add_score(evaluation *e, size_t variant, const data_batch *batch, void *user,
-                        error *err)
+static status add_score(evaluation *e, size_t variant, const data_batch *batch, void *user, error *err)
 {
-    score(e, variant, batch, user);
+    *(batch_score *)user = score(e, variant, batch);
     return e->metrics ? evaluation_metrics_add(e->metrics, e->exec, variant, batch, err) : OK;
+}
+
+status evaluation_count(evaluation *e, int64_t share, int64_t shares, error *err)
+{
+    int64_t n = e->scores.n;
+    batch_scores_clear(&e->scores);
+    if (e->metrics)
+        metrics_reset(evaluation_metrics_list(e->metrics));
+    for (int64_t i = share; i < n; i += shares) {
+        if (e->is_over && e->is_over(e->user))
+            return FAIL(err, E_LOST, "over before batch %lld of %lld", (long long)i, (long long)n);
+        TRYF(run_batch(e, i, i + shares, add_score, &e->scores.at[i], err), err, "evaluate batch %lld of %lld",
+             (long long)i, (long long)n);
+    }
+    return OK;
+}
+
+void evaluation_save(const evaluation *e, buf *to)
+{
+    batch_scores_save(&e->scores, to);
+    if (e->metrics)
+        metrics_save(evaluation_metrics_list(e->metrics), to);
+}
+
+status evaluation_merge(evaluation *e, const char *bytes, size_t n, error *err)
+{
+    TRY(batch_scores_take(&e->scores, &bytes, &n, err));
+    if (e->metrics)
+        return evaluation_metrics_merge(e->metrics, bytes, n, err);
+    return n == 0 ? OK : FAIL(err, E_DATA, "%zu bytes follow the scores of batches", n);
+}
+
+void evaluation_results(const evaluation *e, metric_set *ret, metric_figures *ret_figures)
+{
+    *ret = batch_scores_add_up(&e->scores, e->has_perplexity);
+    *ret_figures = (metric_figures){.at = NULL};
+    if (e->metrics)
+        metrics_figures(evaluation_metrics_list(e->metrics), ret_figures);
 }
 
 status evaluation_run(evaluation *e, metric_set *ret, metric_figures *ret_figures, error *err)
 {
-    metric_set sums = {0};
-    if (e->metrics)
-        metrics_reset(evaluation_metrics_list(e->metrics));
-    int64_t n = steps_batches_per_epoch(&e->batches);
-    for (int64_t i = 0; i < n; i++) {
-        if (e->is_over && e->is_over(e->user))
-            return FAIL(err, E_LOST, "over before batch %lld of %lld", (long long)i, (long long)n);
-        TRYF(run_batch(e, i, add_score, &sums, err), err, "evaluate batch %lld of %lld",
-             (long long)i, (long long)n);
-    }
-    *ret = sums;
-    *ret_figures = (metric_figures){.at = NULL};
-    if (e->metrics)
-        metrics_figures(evaluation_metrics_list(e->metrics), ret_figures);
+    TRY(evaluation_count(e, 0, 1, err));
+    evaluation_results(e, ret, ret_figures);
     return OK;
 }
 
@@ -364,6 +392,6 @@ status evaluation_predict(evaluation *e, evaluation_taker *take, void *user, err
     answering to = {.take = take, .user = user};
     int64_t n = steps_batches_per_epoch(&e->batches);
     for (int64_t i = 0; i < n && !to.is_enough; i++)
-        TRY(run_batch(e, i, give_answer, &to, err));
+        TRY(run_batch(e, i, i + 1, give_answer, &to, err));
     return OK;
 }

@@ -57,6 +57,14 @@ MUST_USE status evaluation_load(evaluation *e, const weights *w, error *err);
  * model.metrics, whatever the batches. E_LOST when *stop became true or the run was over. The caller frees the
  * figures (metric_figures_fini). */
 MUST_USE status evaluation_run(evaluation *e, metric_set *ret, metric_figures *ret_figures, error *err);
+/* The same in shares, as of processes that each open the evaluation alike: of so many, each counts its own,
+ * which is every `shares`-th batch from `share` on; one of them merges what the others have saved, in any order,
+ * and has the results of a single run, to the bit. E_LOST as above; E_DATA: the bytes are of another evaluation. */
+MUST_USE status evaluation_count(evaluation *e, int64_t share, int64_t shares, error *err);
+void evaluation_save(const evaluation *e, buf *to);
+MUST_USE status evaluation_merge(evaluation *e, const char *bytes, size_t n, error *err);
+void evaluation_results(const evaluation *e, metric_set *ret, metric_figures *ret_figures);
+
 /* E_NONFINITE: the last run met scores that are not finite, so the figures of model.metrics are NaN. */
 MUST_USE status evaluation_check(const evaluation *e, error *err);
 

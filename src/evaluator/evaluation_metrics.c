@@ -152,6 +152,20 @@ status evaluation_metrics_keep(const evaluation_metrics *m, graph *g, error *err
     return OK;
 }
 
+status evaluation_metrics_merge(evaluation_metrics *m, const char *bytes, size_t n, error *err)
+{
+    size_t n_options;
+    const metric_options *options = metric_settings_options(m->settings, &n_options);
+    metric_list *other = NULL;
+    status st = metrics_open(options, n_options, &m->source, &other, err);
+    if (st == OK)
+        st = metrics_load(other, bytes, n, err);
+    if (st == OK)
+        st = metrics_merge(m->list, other, err);
+    metrics_close(&other);
+    return st;
+}
+
 metric_list *evaluation_metrics_list(const evaluation_metrics *m)
 {
     return m->list;

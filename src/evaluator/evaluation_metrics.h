@@ -27,6 +27,9 @@ MUST_USE status evaluation_metrics_keep(const evaluation_metrics *m, graph *g, e
 MUST_USE status evaluation_metrics_add(evaluation_metrics *m, exec *e, size_t variant, const data_batch *batch,
                                        error *err);
 
+/* What another process has saved of metrics opened alike (metrics_save). E_DATA, E_NOMEM. */
+MUST_USE status evaluation_metrics_merge(evaluation_metrics *m, const char *bytes, size_t n, error *err);
+
 metric_list *evaluation_metrics_list(const evaluation_metrics *m);
 
 #endif

@@ -49,9 +49,17 @@ typedef struct evaluator_request {
     const atomic_bool *stop;    /* NULL: never */
 } evaluator_request;
 
-/* One model, once: what evaluation_run gives. E_NONFINITE as evaluation_check has it. */
-MUST_USE status evaluator_evaluate(const evaluator_request *request, metric_set *ret, metric_figures *ret_figures,
-                                   error *err);
+/* Share `share` of `shares` of an evaluation (evaluation_count), as bytes. */
+MUST_USE status evaluator_count(const evaluator_request *request, int64_t share, int64_t shares, buf *ret,
+                                error *err);
+
+/* Appends what evaluator_count made of a share from 1 on, in another process. */
+typedef status evaluator_other(void *user, int64_t share, buf *ret, error *err);
+
+/* One model, once: share 0 here, and the others' from `other`, which may be NULL if there is one share. Gives
+ * what evaluation_run does. E_NONFINITE as evaluation_check has it. */
+MUST_USE status evaluator_evaluate(const evaluator_request *request, int64_t shares, evaluator_other *other,
+                                   void *user, metric_set *ret, metric_figures *ret_figures, error *err);
 
 /* One model, once: its answers, as evaluation_predict gives them. The data need no labels. */
 MUST_USE status evaluator_predict(const evaluator_request *request, evaluation_taker *take,

@@ -28,19 +28,39 @@ static status open_loaded(const evaluator_request *request, bool predicts, evalu
     return st;
 }
 
-status evaluator_evaluate(const evaluator_request *request, metric_set *ret, metric_figures *ret_figures,
-                          error *err)
+status evaluator_count(const evaluator_request *request, int64_t share, int64_t shares, buf *ret, error *err)
 {
     evaluation *e = NULL;
-    metric_figures figures = {.at = NULL};
     TRY(open_loaded(request, false, &e, err));
-    status st = evaluation_run(e, ret, &figures, err);
+    status st = evaluation_count(e, share, shares, err);
+    if (st == OK)
+        evaluation_save(e, ret);
+    evaluation_close(&e);
+    return st;
+}
+
+static status merge_other(evaluation *e, int64_t share, evaluator_other *other, void *user, error *err)
+{
+    buf bytes = BUF_INIT;
+    status st = other(user, share, &bytes, err);
+    if (st == OK)
+        st = evaluation_merge(e, bytes.data, bytes.size, err);
+    buf_fini(&bytes);
+    return st;
+}
+
+status evaluator_evaluate(const evaluator_request *request, int64_t shares, evaluator_other *other, void *user,
+                          metric_set *ret, metric_figures *ret_figures, error *err)
+{
+    evaluation *e = NULL;
+    TRY(open_loaded(request, false, &e, err));
+    status st = evaluation_count(e, 0, shares, err);
+    for (int64_t i = 1; i < shares && st == OK; i++)
+        st = merge_other(e, i, other, user, err);
     if (st == OK)
         st = evaluation_check(e, err);
     if (st == OK)
-        *ret_figures = figures;
-    else
-        metric_figures_fini(&figures);
+        evaluation_results(e, ret, ret_figures);
     evaluation_close(&e);
     return st;
 }

@@ -3,6 +3,7 @@
  * the job that made the model, unless another is given.
  */
 #include "cli/commands.h"
+#include "cli/use/shares.h"
 #include "cli/use/trained_model.h"
 #include "common/base/json.h"
 #include "evaluator/evaluator.h"
@@ -25,6 +26,19 @@ static void print_result(const metric_set *m, const metric_figures *figures, con
     puts(text);
     free(text);
     json_decref(r);
+}
+
+/* Processes are started before anything here has threads. */
+static status evaluate_shared(const evaluator_request *request, int64_t workers, metric_set *ret,
+                              metric_figures *ret_figures, error *err)
+{
+    shares *others = NULL;
+    if (workers > 1 && request->device.ops != &backend_cpu)
+        return FAIL(err, E_USAGE, "evaluate: --workers shares the work among processes on the CPU: give --device cpu");
+    TRY(shares_start(request, workers, &others, err));
+    status st = evaluator_evaluate(request, workers, shares_take, others, ret, ret_figures, err);
+    shares_end(&others);
+    return st;
 }
 
 static status evaluate(const args *a, trained_model *s, error *err)
@@ -51,7 +65,7 @@ static status evaluate(const args *a, trained_model *s, error *err)
     TRY(trained_model_device(s, a, &request.device, err));
     metric_set means;
     metric_figures figures;
-    TRY(evaluator_evaluate(&request, &means, &figures, err));
+    TRY(evaluate_shared(&request, args_count(a, "workers", 1), &means, &figures, err));
     print_result(&means, &figures, s->model, data);
     metric_figures_fini(&figures);
     return OK;
@@ -77,6 +91,9 @@ static const flag evaluate_flags[] = {
      "The model's configuration; default: config.json of the job that made it.", 0, 0},
     SUBJECT_BATCH_FLAG(INPUT),
     SUBJECT_DEVICE_FLAGS(INPUT),
+    {"workers", 0, FLAG_COUNT, "N", INPUT,
+     "Processes on this machine that share the batches; the figures are those of one, to the bit. Default: 1.", 1,
+     1024},
 };
 
 const command command_evaluate = {

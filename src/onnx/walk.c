@@ -219,8 +219,8 @@ static status walk_operator(importer *im, call *c, error *err)
 static status walk_or_refuse(importer *im, call *c, error *err)
 {
     error own = ERROR_INIT;
-    const Onnx__FunctionProto *f = control_function(im->m, c->node);
-    status st = f ? control_call(c, f, &own) : walk_operator(im, c, &own);
+    translate_fn *function = control_function(c);
+    status st = function ? function(c, &own) : walk_operator(im, c, &own);
     if (st == OK)
         return OK;
     if (st != E_UNSUPPORTED)

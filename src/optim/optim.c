@@ -260,12 +260,6 @@ static void average(float keep, float take, size_t n, const float *value, const 
         out[i] = update_by_average(value[i], in[i], keep, take);
 }
 
-void optim_average(float momentum, float scale, size_t n, const float *value, const float *in,
-                   float *out)
-{
-    average(momentum, (1.0f - momentum) * scale, n, value, in, out);
-}
-
 static void update_span_by(const update *u, size_t at, size_t n, const float *grad, const float *weight_in,
                            float *weight_out, float *const *state_in, float *const *state_out)
 {

@@ -74,10 +74,6 @@ void optim_apply(const optim *o, const optim_call *call, size_t n, const float *
                  const float *weight_in, float *weight_out, const float *const *state_in,
                  float *const *state_out);
 
-/* out = momentum*in + (1-momentum)*scale*value: batch-norm statistics; scale is a power of two. */
-void optim_average(float momentum, float scale, size_t n, const float *value, const float *in,
-                   float *out);
-
 /* What a step makes of elements [begin, end) of a part. Arrays begin with the part; of each output what no span
  * of `u` covers stays as it is. */
 struct update_part;

@@ -2,7 +2,6 @@
  * are exact in any order. */
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
-#include "common/base/alloc.h"
 #include "graph/axis_split.h"
 
 #include <math.h>
@@ -56,9 +55,8 @@ static int64_t pieces_of(const accuracy_state *s)
     return (s->rows + s->grain - 1) / s->grain;
 }
 
-static status run_accuracy(const cpu_node *n, const cpu_call *c, error *err)
+static void run_accuracy(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const accuracy_state *s = n->state;
     int64_t pieces = pieces_of(s);
     int64_t *counts = c->scratch, *right = c->out[0], *counted = c->out[1];
@@ -74,19 +72,15 @@ static status run_accuracy(const cpu_node *n, const cpu_call *c, error *err)
         *right = sums[0];
     if (counted)
         *counted = sums[1];
-    return OK;
 }
 
-status cpu_plan_accuracy(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_accuracy(cpu_node *n)
 {
-    (void)err;
     axis_split at = axis_split_of(&node_in(n, 0)->shape, 1);
-    accuracy_state *s = arena_alloc(p->arena, sizeof *s);
+    accuracy_state *s = node_runs(n, run_accuracy, sizeof *s);
     *s = (accuracy_state){.rows = at.outer * at.inner, .classes = at.n, .inner = at.inner};
     s->grain = ACCURACY_GRAIN / (s->classes + 1) + 1;
     s->attr = n->node->attr;
-    n->state = s;
-    n->body = run_accuracy;
     n->scratch_bytes = (size_t)(2 * pieces_of(s)) * sizeof(int64_t);
     return OK;
 }

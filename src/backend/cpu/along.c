@@ -4,7 +4,6 @@
  */
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
-#include "common/base/alloc.h"
 #include "graph/axis_split.h"
 
 #include <string.h>
@@ -102,9 +101,8 @@ static void sum_lines(int64_t begin, int64_t end, void *arg)
     }
 }
 
-static status run_lines(const cpu_node *n, const cpu_call *c, error *err)
+static void run_lines(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const along_state *s = n->state;
     along_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
     team_for(s->at.outer * s->at.inner, ALONG_GRAIN / (s->at.n + 1) + 1,
@@ -112,7 +110,6 @@ static status run_lines(const cpu_node *n, const cpu_call *c, error *err)
              : s->pick ? arg_lines
                        : hardmax_lines,
              &t);
-    return OK;
 }
 
 static void choose_type(along_state *s, dtype t, bool sums)
@@ -124,12 +121,12 @@ static void choose_type(along_state *s, dtype t, bool sums)
         s->pick = t == DT_F32 ? pick_f32 : t == DT_I64 ? pick_i64 : pick_i32;
 }
 
-status cpu_plan_along(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_along(cpu_node *n)
 {
     const graph_value *x = node_in(n, 0);
     if (x->dtype != DT_F32 && x->dtype != DT_I64 && x->dtype != DT_I32)
-        return FAIL(err, E_UNSUPPORTED, "%s along an axis", dtype_name(x->dtype));
-    along_state *s = arena_alloc(p->arena, sizeof *s);
+        return FAIL(n->err, E_UNSUPPORTED, "%s along an axis", dtype_name(x->dtype));
+    along_state *s = node_runs(n, run_lines, sizeof *s);
     int32_t axis;
     if (n->node->op == OP_CUM_SUM) {
         const cum_sum_attr *a = n->node->attr;
@@ -147,7 +144,5 @@ status cpu_plan_along(backend_program *p, cpu_node *n, error *err)
         choose_type(s, x->dtype, false);
     }
     s->at = axis_split_of(&x->shape, axis);
-    n->body = run_lines;
-    n->state = s;
     return OK;
 }

@@ -276,12 +276,11 @@ static status run_attention_bwd(const cpu_node *n, const cpu_call *c, error *err
     return OK;
 }
 
-status cpu_plan_attention_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_attention_bwd(cpu_node *n)
 {
-    (void)err;
-    attention_state *s = attention_state_new(p, n, 3);
+    attention_state *s = attention_state_new(n->program, n, 3);
     n->body = run_attention_bwd;
     n->state = s;
-    n->scratch_bytes = (size_t)p->backend->threads * member_bytes(s);
+    n->scratch_bytes = (size_t)n->program->backend->threads * member_bytes(s);
     return OK;
 }

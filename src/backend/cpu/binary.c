@@ -1,7 +1,6 @@
 /* Arithmetic of two operands. */
 #include "backend/binary_math.h"
 #include "backend/cpu/broadcast.h"
-#include "common/base/alloc.h"
 #include "common/base/simd.h"
 #include "graph/op_by_name.h"
 
@@ -37,7 +36,7 @@ static broadcast_loop power_of(const graph_value *exponent)
     return NULL;
 }
 
-status cpu_plan_binary(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_binary(cpu_node *n)
 {
     static const typed_loops fmod_loops = {loop_mod_f32, loop_fmod_i64, loop_fmod_i32,
                                            loop_fmod_u8};
@@ -47,6 +46,6 @@ status cpu_plan_binary(backend_program *p, cpu_node *n, error *err)
     broadcast_loop loop = typed_loop(truncates ? &fmod_loops : &loops[node->op], t);
     broadcast_loop shorter = node->op == OP_POW ? power_of(node_in(n, 1)) : NULL;
     if (!loop)
-        return FAIL(err, E_UNSUPPORTED, "arithmetic in %s", dtype_name(t));
-    return broadcast_plan(p, n, shorter ? shorter : loop, err);
+        return FAIL(n->err, E_UNSUPPORTED, "arithmetic in %s", dtype_name(t));
+    return broadcast_plan(n, shorter ? shorter : loop);
 }

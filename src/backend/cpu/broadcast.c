@@ -68,9 +68,8 @@ static void run_pieces(int64_t begin, int64_t end, void *arg)
     }
 }
 
-static status run_broadcast(const cpu_node *n, const cpu_call *c, error *err)
+static void run_broadcast(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const broadcast *b = n->state;
     broadcast_task t = {.b = b, .y = c->out[0]};
     for (int k = 0; k < b->n_in; k++)
@@ -80,7 +79,6 @@ static status run_broadcast(const cpu_node *n, const cpu_call *c, error *err)
         team_for(b->rows * pieces_of(length), 1, run_pieces, &t);
     else
         team_for(b->rows, BROADCAST_GRAIN / (length + 1) + 1, run_rows, &t);
-    return OK;
 }
 
 static void merge_axes(broadcast *b, const cpu_node *n)
@@ -105,29 +103,27 @@ static bool is_uniform(const cpu_node *n)
     return uniform;
 }
 
-static status plan_uniform(backend_program *p, cpu_node *n, broadcast *b, error *err)
+static status plan_uniform(cpu_node *n, broadcast *b)
 {
     const float zero = 0.0f;
     float y;
     axes_end(&b->over, b->n_in);
     b->rows = 1;
     b->loop(&y, (const void *const[]){&zero, &zero, &zero}, b->over.stride[0], 1);
-    return node_follow(p, n, b->n_in, y == 0.0f, &b->over.dim[0], err);
+    return node_follow(n->program, n, b->n_in, y == 0.0f, &b->over.dim[0], n->err);
 }
 
-status broadcast_plan(backend_program *p, cpu_node *n, broadcast_loop loop, error *err)
+status broadcast_plan(cpu_node *n, broadcast_loop loop)
 {
-    broadcast *b = arena_alloc(p->arena, sizeof *b);
+    broadcast *b = node_runs(n, run_broadcast, sizeof *b);
     b->loop = loop;
     b->n_in = n->node->n_in;
     BUG_ON(b->n_in > BROADCAST_IN);
     for (int k = 0; k < b->n_in; k++)
         b->in_bytes[k] = dtype_bytes(node_in(n, k)->dtype);
     b->out_bytes = dtype_bytes(node_out(n, 0)->dtype);
-    n->body = run_broadcast;
-    n->state = b;
     if (is_uniform(n))
-        return plan_uniform(p, n, b, err);
+        return plan_uniform(n, b);
     merge_axes(b, n);
     return OK;
 }

@@ -15,7 +15,7 @@ enum { BROADCAST_IN = 3 };
 typedef void (*broadcast_loop)(void *y, const void *const *x, const int64_t *stride, int64_t n);
 
 /* Makes `loop` over all inputs of the node its body. */
-MUST_USE status broadcast_plan(backend_program *p, cpu_node *n, broadcast_loop loop, error *err);
+MUST_USE status broadcast_plan(cpu_node *n, broadcast_loop loop);
 
 /* y = expression of a, typed. */
 #define BROADCAST_1(name, in_type, out_type, expression)                                           \

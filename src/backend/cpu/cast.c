@@ -32,27 +32,23 @@ static const broadcast_loop loops[DTYPE_COUNT][DTYPE_COUNT] = {
     [DT_U8] = TO(u8),   [DT_BOOL] = TO(u8),
 };
 
-status cpu_plan_cast(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_cast(cpu_node *n)
 {
     dtype from = node_in(n, 0)->dtype, to = node_out(n, 0)->dtype;
     if (!loops[from][to])
-        return FAIL(err, E_UNSUPPORTED, "a cast from %s to %s", dtype_name(from), dtype_name(to));
-    return broadcast_plan(p, n, loops[from][to], err);
+        return FAIL(n->err, E_UNSUPPORTED, "a cast from %s to %s", dtype_name(from), dtype_name(to));
+    return broadcast_plan(n, loops[from][to]);
 }
 
-static status run_to_half(const cpu_node *n, const cpu_call *c, error *err)
+static void run_to_half(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const int64_t *elements = n->state;
     factor_round_by_team(c->out[0], c->in[0], *elements, factor_form_of(node_out(n, 0)->dtype));
-    return OK;
 }
 
-status cpu_plan_to_half(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_to_half(cpu_node *n)
 {
-    int64_t *elements = arena_alloc(p->arena, sizeof *elements);
-    TRY(node_follow(p, n, 1, true, elements, err));
-    n->body = run_to_half;
-    n->state = elements;
+    int64_t *elements = node_runs(n, run_to_half, sizeof *elements);
+    TRY(node_follow(n->program, n, 1, true, elements, n->err));
     return OK;
 }

@@ -30,12 +30,12 @@ static broadcast_loop question_of(const graph_node *n)
     return a->only_negative ? loop_is_minus_inf : loop_is_inf;
 }
 
-status cpu_plan_compare(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_compare(cpu_node *n)
 {
     dtype t = node_in(n, 0)->dtype;
     if (dtype_is_half(t) || t == DT_F64)
-        return FAIL(err, E_UNSUPPORTED, "comparisons of %s", dtype_name(t));
+        return FAIL(n->err, E_UNSUPPORTED, "comparisons of %s", dtype_name(t));
     if (n->node->n_in == 1)
-        return broadcast_plan(p, n, question_of(n->node), err);
-    return broadcast_plan(p, n, typed_loop(&loops[n->node->op], t == DT_BOOL ? DT_U8 : t), err);
+        return broadcast_plan(n, question_of(n->node));
+    return broadcast_plan(n, typed_loop(&loops[n->node->op], t == DT_BOOL ? DT_U8 : t));
 }

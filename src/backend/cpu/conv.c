@@ -42,19 +42,19 @@ static status operand(backend_program *p, const graph_shape *s, bool bf16, const
 }
 
 /* Which type is multiplied, input 0 says. */
-static status describe(backend_program *p, const cpu_node *n, conv_result result,
+static status describe(const cpu_node *n, conv_result result,
                        conv_layouts *ret, error *err)
 {
     bool bf16 = node_factor_form(n, 0) == FACTOR_BF16;
-    window w = window_of(p->g, n->node);
+    window w = window_of(n->program->g, n->node);
     graph_shape grouped, bias = {.rank = 1, .dim = {w.w.dim[0]}};
     ret->window = window_shim(&w);
     grouped_shape(&w.w, ((const conv_attr *)n->node->attr)->group, &grouped);
-    TRY(operand(p, &w.x, bf16 && result != MAKES_X, &ret->x, err));
-    TRY(operand(p, &w.y, bf16 && result != MAKES_Y, &ret->y, err));
-    TRY(operand(p, &grouped, bf16 && result != MAKES_W, &ret->w, err));
-    TRY(layout_plain(p, &grouped, &ret->w_view, err));
-    return layout_plain(p, &bias, &ret->b, err);
+    TRY(operand(n->program, &w.x, bf16 && result != MAKES_X, &ret->x, err));
+    TRY(operand(n->program, &w.y, bf16 && result != MAKES_Y, &ret->y, err));
+    TRY(operand(n->program, &grouped, bf16 && result != MAKES_W, &ret->w, err));
+    TRY(layout_plain(n->program, &grouped, &ret->w_view, err));
+    return layout_plain(n->program, &bias, &ret->b, err);
 }
 
 /* What reads weights. */
@@ -65,9 +65,9 @@ typedef struct conv_state {
     planes p;          /* ConvTranspose: of y; batch 0: there is no bias */
 } conv_state;
 
-static conv_state *conv_state_new(backend_program *p, cpu_node *n, shim_primitive *conv)
+static conv_state *conv_state_new(cpu_node *n, shim_primitive *conv)
 {
-    conv_state *s = arena_alloc(p->arena, sizeof *s);
+    conv_state *s = node_alloc(n, sizeof *s);
     s->conv = conv;
     n->state = s;
     n->scratch_bytes = shim_bytes_of(conv, SHIM_SCRATCH);
@@ -99,13 +99,13 @@ static status run_conv(const cpu_node *n, const cpu_call *c, error *err)
     return node_execute(s->conv, c->scratch, err);
 }
 
-status cpu_plan_conv(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_conv(cpu_node *n)
 {
     conv_layouts l;
-    TRY(describe(p, n, MAKES_Y, &l, err));
+    TRY(describe(n, MAKES_Y, &l, n->err));
     shim_primitive *conv;
-    TRY(shim_conv(p->shim, &l.window, l.x, l.w, node_in(n, 2) ? l.b : NULL, l.y, &conv, err));
-    conv_state_new(p, n, conv);
+    TRY(shim_conv(n->program->shim, &l.window, l.x, l.w, node_in(n, 2) ? l.b : NULL, l.y, &conv, n->err));
+    conv_state_new(n, conv);
     n->body = run_conv;
     n->in[0].want = shim_layout_of(conv, SHIM_SRC);
     n->in[1].want = shim_layout_of(conv, SHIM_WEIGHTS);
@@ -124,16 +124,16 @@ static status run_bwd_data(const cpu_node *n, const cpu_call *c, error *err)
 }
 
 /* `plain`: what it makes lies so, whatever oneDNN likes best. */
-static status plan_to_data(backend_program *p, cpu_node *n, bool plain, conv_state **ret,
+static status plan_to_data(cpu_node *n, bool plain, conv_state **ret,
                            error *err)
 {
     conv_layouts l;
-    TRY(describe(p, n, MAKES_X, &l, err));
+    TRY(describe(n, MAKES_X, &l, err));
     if (plain)
-        TRY(layout_plain(p, &node_out(n, 0)->shape, &l.x, err));
+        TRY(layout_plain(n->program, &node_out(n, 0)->shape, &l.x, err));
     shim_primitive *conv;
-    TRY(shim_conv_bwd_data(p->shim, &l.window, l.x, l.w, l.y, &conv, err));
-    *ret = conv_state_new(p, n, conv);
+    TRY(shim_conv_bwd_data(n->program->shim, &l.window, l.x, l.w, l.y, &conv, err));
+    *ret = conv_state_new(n, conv);
     n->body = run_bwd_data;
     n->in[0].want = shim_layout_of(conv, SHIM_DIFF_DST);
     n->in[1].want = shim_layout_of(conv, SHIM_WEIGHTS);
@@ -142,10 +142,10 @@ static status plan_to_data(backend_program *p, cpu_node *n, bool plain, conv_sta
     return OK;
 }
 
-status cpu_plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_conv_bwd_data(cpu_node *n)
 {
     conv_state *s;
-    return plan_to_data(p, n, false, &s, err);
+    return plan_to_data(n, false, &s, n->err);
 }
 
 /* ConvTranspose is the gradient of a convolution for its data, and a bias. */
@@ -179,12 +179,12 @@ static status run_transpose(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status cpu_plan_conv_transpose(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_conv_transpose(cpu_node *n)
 {
     conv_state *s;
-    TRY(plan_to_data(p, n, false, &s, err));
+    TRY(plan_to_data(n, false, &s, n->err));
     if (node_in(n, 2) && !planes_of(n->out[0].want, &s->p)) {
-        TRY(plan_to_data(p, n, true, &s, err));
+        TRY(plan_to_data(n, true, &s, n->err));
         BUG_ON(!planes_of(n->out[0].want, &s->p));
     }
     n->body = run_transpose;
@@ -201,15 +201,15 @@ static status run_bwd_weights(const cpu_node *n, const cpu_call *c, error *err)
     return node_execute(conv, c->scratch, err);
 }
 
-status cpu_plan_conv_bwd_weights(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_conv_bwd_weights(cpu_node *n)
 {
     const conv_attr *a = n->node->attr;
     conv_layouts l;
-    TRY(describe(p, n, MAKES_W, &l, err));
+    TRY(describe(n, MAKES_W, &l, n->err));
     bool with_bias = a->with_bias && node_out(n, 1);
     shim_primitive *conv;
-    TRY(shim_conv_bwd_weights(p->shim, &l.window, l.x, l.w, with_bias ? l.b : NULL, l.y, &conv,
-                              err));
+    TRY(shim_conv_bwd_weights(n->program->shim, &l.window, l.x, l.w, with_bias ? l.b : NULL, l.y, &conv,
+                              n->err));
     n->body = run_bwd_weights;
     n->state = conv;
     n->scratch_bytes = shim_bytes_of(conv, SHIM_SCRATCH);

@@ -146,8 +146,10 @@ static status plan_one(backend_program *p, cpu_node *n, error *err)
         has_elements |= node_out(n, i) && graph_shape_elements(&node_out(n, i)->shape) > 0;
     if (!has_elements)
         return OK;
-    TRY((node_is_empty(n) ? cpu_plan_empty : plan_of[n->node->op])(p, n, err));
-    return node_finish(p, n, err);
+    n->err = err;
+    status st = (node_is_empty(n) ? cpu_plan_empty : plan_of[n->node->op])(n);
+    n->err = NULL;
+    return st == OK ? node_finish(p, n, err) : st;
 }
 
 /* Every node is tried, so that the message names all that have no kernel. */
@@ -231,7 +233,7 @@ static status cpu_prepare(backend_program *p, int32_t node, backend_kernel *ret,
     cpu_node *n = &p->nodes[node];
     team_set(p->backend->threads);
     *ret = (backend_kernel){
-        .run = n->body ? node_run : NULL,
+        .run = n->kernel || n->body ? node_run : NULL,
         .state = n,
         .workspace_bytes = n->workspace_bytes,
     };
@@ -301,25 +303,3 @@ const backend_ops backend_cpu = {
     .describe = cpu_describe,
     .note = &note,
 };
-
-int cpu_node_reorders(const backend_program *p, int32_t node)
-{
-    const cpu_node *n = &p->nodes[node];
-    bool is_alias = graph_op_of(n->node->op)->traits & OP_ALIAS;
-    int count = is_alias && !n->aliases;
-    for (int i = 0; i < n->node->n_in; i++)
-        count += n->in[i].reorder != NULL;
-    for (int i = 0; i < n->node->n_out; i++)
-        count += n->out[i].reorder != NULL;
-    return count;
-}
-
-bool cpu_node_is_fused(const backend_program *p, int32_t node)
-{
-    return p->nodes[node].fused;
-}
-
-bool cpu_value_is_blocked(const backend_program *p, graph_val v)
-{
-    return p->layout[v] && !shim_layout_is_plain(p->layout[v]);
-}

@@ -5,7 +5,6 @@
 #include "backend/cpu/drop_mask.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
-#include "common/base/alloc.h"
 #include "common/base/simd.h"
 
 enum { PIECE = 1024, DROPOUT_GRAIN = 4 * PIECE };
@@ -53,9 +52,8 @@ static drop_mask bits_of(const dropout_attr *a, int64_t batch)
     return drop_mask_make(a->ratio, a->seed, a->stream, batch);
 }
 
-static status run_dropout(const cpu_node *n, const cpu_call *c, error *err)
+static void run_dropout(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const dropout_state *s = n->state;
     dropout_task t = {
         .bits = bits_of(s->attr, *(const int64_t *)c->in[1]),
@@ -64,33 +62,30 @@ static status run_dropout(const cpu_node *n, const cpu_call *c, error *err)
         .made = c->out[1],
     };
     team_for(s->elements, DROPOUT_GRAIN, forward_piece, &t);
-    return OK;
 }
 
-static status run_dropout_bwd(const cpu_node *n, const cpu_call *c, error *err)
+static void run_dropout_bwd(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const dropout_state *s = n->state;
     dropout_task t = {.bits = bits_of(s->attr, 0), .y = c->out[0], .x = c->in[0], .mask = c->in[1]};
     team_for(s->elements, DROPOUT_GRAIN, backward_piece, &t);
-    return OK;
 }
 
-static dropout_state *state_new(backend_program *p, const cpu_node *n)
+static dropout_state *state_new(const cpu_node *n)
 {
-    dropout_state *s = arena_alloc(p->arena, sizeof *s);
+    dropout_state *s = node_alloc(n, sizeof *s);
     s->elements = graph_shape_elements(&node_in(n, 0)->shape);
     s->attr = n->node->attr;
     return s;
 }
 
-status cpu_plan_dropout(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_dropout(cpu_node *n)
 {
     bool backward = n->node->op == OP_DROPOUT_BWD;
     if (!backward && node_in(n, 1)->dtype != DT_I64)
-        return FAIL(err, E_UNSUPPORTED, "a batch id in %s, known is int64",
+        return FAIL(n->err, E_UNSUPPORTED, "a batch id in %s, known is int64",
                     dtype_name(node_in(n, 1)->dtype));
-    n->body = backward ? run_dropout_bwd : run_dropout;
-    n->state = state_new(p, n);
+    n->kernel = backward ? run_dropout_bwd : run_dropout;
+    n->state = state_new(n);
     return OK;
 }

@@ -3,7 +3,6 @@
 #include "backend/cpu/dnnl/shim.h"
 #include "backend/cpu/team.h"
 #include "backend/math.h"
-#include "common/base/alloc.h"
 #include "common/base/simd.h"
 
 enum { ROUND_GRAIN = 16384 };

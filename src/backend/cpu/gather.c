@@ -7,7 +7,6 @@
 #include "backend/cpu/positions.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
-#include "common/base/alloc.h"
 
 typedef struct gather_state {
     index_positions positions;
@@ -16,13 +15,13 @@ typedef struct gather_state {
 } gather_state;
 
 /* Row numbers go to the scratch memory. */
-static gather_state *begin_state(backend_program *p, cpu_node *n)
+static gather_state *begin_state(cpu_node *n)
 {
-    gather_state *s = arena_alloc(p->arena, sizeof *s);
+    gather_state *s = node_alloc(n, sizeof *s);
     const index_positions *at = &s->positions;
-    s->positions = index_positions_of(p->g, n->node);
+    s->positions = index_positions_of(n->program->g, n->node);
     s->picks = picks_make(at->outer, at->rows, at->count, at->inner,
-                          dtype_bytes(node_out(n, 0)->dtype), p->backend->threads);
+                          dtype_bytes(node_out(n, 0)->dtype), n->program->backend->threads);
     n->state = s;
     n->scratch_bytes = (size_t)graph_shape_elements(&node_in(n, 1)->shape) * sizeof(int64_t);
     return s;
@@ -36,10 +35,9 @@ static status run_pick(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status cpu_plan_gather(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_gather(cpu_node *n)
 {
-    (void)err;
-    begin_state(p, n);
+    begin_state(n);
     n->body = run_pick;
     return OK;
 }
@@ -54,10 +52,9 @@ static status run_gather_bwd(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status cpu_plan_gather_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_gather_bwd(cpu_node *n)
 {
-    (void)err;
-    begin_state(p, n)->combine = picks_combiner(SCATTER_ADD, DT_F32);
+    begin_state(n)->combine = picks_combiner(SCATTER_ADD, DT_F32);
     n->body = run_gather_bwd;
     return OK;
 }
@@ -66,18 +63,18 @@ static status run_put(const cpu_node *n, const cpu_call *c, error *err)
 {
     const gather_state *s = n->state;
     TRY(positions_find(&s->positions, c->in[1], c->scratch, err));
-    TRY(node_copy_apart(n, c, err));
+    node_copy_apart(n, c);
     picks_combine(&s->picks, c->out[0], c->in[2], c->scratch, s->combine);
     return OK;
 }
 
-status cpu_plan_scatter(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_scatter(cpu_node *n)
 {
-    gather_state *s = begin_state(p, n);
+    gather_state *s = begin_state(n);
     dtype t = node_in(n, 0)->dtype;
     s->combine = picks_combiner(((const index_attr *)n->node->attr)->reduction, t);
     if (!s->combine)
-        return FAIL(err, E_UNSUPPORTED, "a reduction in %s, known are float32, int32 and int64",
+        return FAIL(n->err, E_UNSUPPORTED, "a reduction in %s, known are float32, int32 and int64",
                     dtype_name(t));
     n->body = run_put;
     return OK;

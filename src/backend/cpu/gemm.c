@@ -123,22 +123,22 @@ static void broadcast_c(gemm_state *s, const graph_shape *c)
     s->c_row = rows > 1 ? columns : 0;
 }
 
-static status plan_gemm(backend_program *p, cpu_node *n, error *err)
+static status plan_gemm(cpu_node *n, error *err)
 {
     const gemm_attr *attr = n->node->attr;
     const graph_shape *a = &node_in(n, 0)->shape, *y = &node_out(n, 0)->shape;
-    gemm_state *s = arena_alloc(p->arena, sizeof *s);
+    gemm_state *s = node_alloc(n, sizeof *s);
     bool bf16 = node_factor_form(n, 0) == FACTOR_BF16;
     s->x.m = y->dim[0];
     s->x.n = y->dim[1];
     s->x.k = a->dim[attr->trans_a ? 0 : 1];
     s->x.alpha = attr->alpha;
     s->beta = attr->beta;
-    s->relu = p->does_relu[n->index];
+    s->relu = n->program->does_relu[n->index];
     s->x.a = (shim_matrix){.stride = a->dim[1], .transposed = attr->trans_a, .bf16 = bf16};
     s->x.b = (shim_matrix){
         .stride = node_in(n, 1)->shape.dim[1], .transposed = attr->trans_b, .bf16 = bf16};
-    TRY(matmul_plan(&s->x, p, n, err));
+    TRY(matmul_plan(&s->x, n->program, n, err));
     if (node_in(n, 2))
         broadcast_c(s, &node_in(n, 2)->shape);
     n->body = run_gemm;
@@ -200,11 +200,11 @@ static const int64_t *begins_of(arena *mem, const matmul_shape *s, const int64_t
     return ret;
 }
 
-static status plan_matmul(backend_program *p, cpu_node *n, error *err)
+static status plan_matmul(cpu_node *n, error *err)
 {
     matmul_shape shape =
         matmul_shape_of(&node_in(n, 0)->shape, &node_in(n, 1)->shape, n->node->attr);
-    matmul_state *s = arena_alloc(p->arena, sizeof *s);
+    matmul_state *s = node_alloc(n, sizeof *s);
     bool bf16 = node_factor_form(n, 0) == FACTOR_BF16;
     s->element = node_element_bytes(n, 0);
     s->batches = shape.batches;
@@ -217,15 +217,15 @@ static status plan_matmul(backend_program *p, cpu_node *n, error *err)
         .b = {.stride = shape.b_pitch, .transposed = shape.trans_b, .bf16 = bf16},
     };
     if (shape.batches == 1) /* several are each one thread's, and a primitive is the team's */
-        TRY(matmul_plan(&s->x, p, n, err));
-    s->a_offset = begins_of(p->arena, &shape, shape.a_step);
-    s->b_offset = begins_of(p->arena, &shape, shape.b_step);
+        TRY(matmul_plan(&s->x, n->program, n, err));
+    s->a_offset = begins_of(n->program->arena, &shape, shape.a_step);
+    s->b_offset = begins_of(n->program->arena, &shape, shape.b_step);
     n->body = run_matmul;
     n->state = s;
     return OK;
 }
 
-status cpu_plan_matmul(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_matmul(cpu_node *n)
 {
-    return n->node->op == OP_GEMM ? plan_gemm(p, n, err) : plan_matmul(p, n, err);
+    return n->node->op == OP_GEMM ? plan_gemm(n, n->err) : plan_matmul(n, n->err);
 }

@@ -7,7 +7,6 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "backend/grid_of.h"
-#include "common/base/alloc.h"
 
 enum { BLOCK = 32 }; /* positions */
 
@@ -124,18 +123,15 @@ static void gradient_blocks(int64_t first, int64_t last, void *arg)
     }
 }
 
-static status run_grid_sample(const cpu_node *n, const cpu_call *c, error *err)
+static void run_grid_sample(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const grid_plane *s = &((const grid_state *)n->state)->plane;
     grid_task t = {.s = s, .x = c->in[0], .grid = c->in[1], .y = c->out[0]};
     team_for(s->n * n_blocks(s), 1, sample_blocks, &t);
-    return OK;
 }
 
-static status run_grid_sample_bwd(const cpu_node *n, const cpu_call *c, error *err)
+static void run_grid_sample_bwd(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const grid_state *state = n->state;
     const grid_plane *s = &state->plane;
     grid_task t = {
@@ -148,30 +144,27 @@ static status run_grid_sample_bwd(const cpu_node *n, const cpu_call *c, error *e
     }
     if (t.dgrid)
         team_for(s->n * n_blocks(s), 1, gradient_blocks, &t);
-    return OK;
 }
 
-static void plan_any(backend_program *p, cpu_node *n, const graph_shape *x, const graph_shape *grid)
+static void plan_any(cpu_node *n, const graph_shape *x, const graph_shape *grid)
 {
-    grid_state *s = arena_alloc(p->arena, sizeof *s);
+    grid_state *s = node_alloc(n, sizeof *s);
     s->plane = grid_of(n->node->attr, x, grid);
-    int64_t wanted = (p->backend->threads + s->plane.n - 1) / s->plane.n;
+    int64_t wanted = (n->program->backend->threads + s->plane.n - 1) / s->plane.n;
     s->groups = wanted < s->plane.channels ? wanted : s->plane.channels;
     n->state = s;
 }
 
-status cpu_plan_grid_sample(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_grid_sample(cpu_node *n)
 {
-    (void)err;
-    plan_any(p, n, &node_in(n, 0)->shape, &node_in(n, 1)->shape);
-    n->body = run_grid_sample;
+    plan_any(n, &node_in(n, 0)->shape, &node_in(n, 1)->shape);
+    n->kernel = run_grid_sample;
     return OK;
 }
 
-status cpu_plan_grid_sample_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_grid_sample_bwd(cpu_node *n)
 {
-    (void)err;
-    plan_any(p, n, &node_in(n, 1)->shape, &node_in(n, 2)->shape);
-    n->body = run_grid_sample_bwd;
+    plan_any(n, &node_in(n, 1)->shape, &node_in(n, 2)->shape);
+    n->kernel = run_grid_sample_bwd;
     return OK;
 }

@@ -166,9 +166,8 @@ static void place_scratch(group_norm_task *t, void *scratch)
     t->floats = (float *)((char *)scratch + sums_bytes(&t->s->p));
 }
 
-static status run_norm(const cpu_node *n, const cpu_call *c, error *err)
+static void run_norm(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const group_norm_state *s = n->state;
     group_norm_task t = {.s = s,
                          .x = c->in[0],
@@ -179,12 +178,10 @@ static status run_norm(const cpu_node *n, const cpu_call *c, error *err)
                          .made_inverse = c->out[2]};
     place_scratch(&t, c->scratch);
     team_for(s->p.batch, 1, normalise_samples, &t);
-    return OK;
 }
 
-static status run_norm_bwd(const cpu_node *n, const cpu_call *c, error *err)
+static void run_norm_bwd(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const group_norm_state *s = n->state;
     group_norm_task t = {.s = s,
                          .x = c->in[0],
@@ -196,25 +193,22 @@ static status run_norm_bwd(const cpu_node *n, const cpu_call *c, error *err)
     place_scratch(&t, c->scratch);
     team_for(s->p.batch, 1, differentiate_samples, &t);
     sum_over_samples(&t, c->out[1], c->out[2]);
-    return OK;
 }
 
-status cpu_plan_group_norm(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_group_norm(cpu_node *n)
 {
     bool backward = n->node->op == OP_GROUP_NORMALIZATION_BWD;
     const group_norm_attr *a = n->node->attr;
-    group_norm_state *s = arena_alloc(p->arena, sizeof *s);
-    const shim_layout *x = p->layout[n->node->in[0]];
+    group_norm_state *s = node_runs(n, backward ? run_norm_bwd : run_norm, sizeof *s);
+    const shim_layout *x = n->program->layout[n->node->in[0]];
     if (!planes_of(x, &s->p))
-        TRY(layout_plain(p, &node_in(n, 0)->shape, &x, err));
+        TRY(layout_plain(n->program, &node_in(n, 0)->shape, &x, n->err));
     if (!planes_of(x, &s->p))
-        return FAIL(err, E_UNSUPPORTED, "its input has no channels that lie in runs");
+        return FAIL(n->err, E_UNSUPPORTED, "its input has no channels that lie in runs");
     s->groups = a->groups;
     s->per_group = s->p.channels / s->groups;
     s->count = (double)(s->p.run / s->p.block * s->per_group);
     s->epsilon = (double)a->epsilon;
-    n->body = backward ? run_norm_bwd : run_norm;
-    n->state = s;
     n->scratch_bytes =
         sums_bytes(&s->p) + (size_t)(s->p.batch * FLOATS * s->p.padded) * sizeof(float);
     n->in[0].want = n->out[0].want = x;

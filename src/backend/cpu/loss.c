@@ -9,7 +9,6 @@
 #include "backend/cpu/softmax.h"
 #include "backend/cpu/team.h"
 #include "backend/math.h"
-#include "common/base/alloc.h"
 #include "graph/axis_split.h"
 
 #include <inttypes.h>
@@ -34,13 +33,13 @@ typedef struct loss_task {
     const void *labels;
 } loss_task;
 
-static status plan_any(backend_program *p, cpu_node *n, const graph_value *scores,
+static status plan_any(cpu_node *n, const graph_value *scores,
                        const graph_value *labels, error *err)
 {
     if (scores->dtype != DT_F32)
         return FAIL(err, E_UNSUPPORTED, "scores in %s, known is float32",
                     dtype_name(scores->dtype));
-    loss_state *s = arena_alloc(p->arena, sizeof *s);
+    loss_state *s = node_alloc(n, sizeof *s);
     axis_split at = axis_split_of(&scores->shape, 1);
     *s = (loss_state){.n = at.outer, .classes = at.n, .inner = at.inner};
     s->narrow = labels->dtype == DT_I32;
@@ -145,9 +144,9 @@ static status run_loss(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status cpu_plan_loss(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_loss(cpu_node *n)
 {
-    TRY(plan_any(p, n, node_in(n, 0), node_in(n, 1), err));
+    TRY(plan_any(n, node_in(n, 0), node_in(n, 1), n->err));
     n->body = run_loss;
     return OK;
 }
@@ -236,9 +235,9 @@ static status run_loss_bwd(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status cpu_plan_loss_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_loss_bwd(cpu_node *n)
 {
-    TRY(plan_any(p, n, node_in(n, 0), node_in(n, 2), err));
+    TRY(plan_any(n, node_in(n, 0), node_in(n, 2), n->err));
     const loss_state *s = n->state;
     n->body = run_loss_bwd;
     n->scratch_bytes = (size_t)(2 * s->n * s->inner) * sizeof(float);

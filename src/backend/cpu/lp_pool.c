@@ -3,7 +3,6 @@
 #include "backend/cpu/team.h"
 #include "backend/cpu/window.h"
 #include "backend/lp.h"
-#include "common/base/alloc.h"
 
 #include <string.h>
 
@@ -65,35 +64,29 @@ static void spread_planes(int64_t begin, int64_t end, void *arg)
     }
 }
 
-static status run_lp_pool(const cpu_node *n, const cpu_call *c, error *err)
+static void run_lp_pool(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const lp_state *s = n->state;
     lp_task t = {.s = s, .x = c->in[0], .out = c->out[0]};
     team_for(s->n_planes, 1, pool_planes, &t);
-    return OK;
 }
 
-static status run_lp_pool_bwd(const cpu_node *n, const cpu_call *c, error *err)
+static void run_lp_pool_bwd(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const lp_state *s = n->state;
     lp_task t = {.s = s, .dy = c->in[0], .x = c->in[1], .y = c->in[2], .out = c->out[0]};
     team_for(s->n_planes, 1, spread_planes, &t);
-    return OK;
 }
 
-status cpu_plan_lp_pool(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_lp_pool(cpu_node *n)
 {
-    lp_state *s = arena_alloc(p->arena, sizeof *s);
-    window w = window_of(p->g, n->node);
-    (void)err;
+    bool backward = n->node->op == OP_LP_POOL_BWD;
+    lp_state *s = node_runs(n, backward ? run_lp_pool_bwd : run_lp_pool, sizeof *s);
+    window w = window_of(n->program->g, n->node);
     *s = (lp_state){.window = w,
                     .p = ((const pool_attr *)n->node->attr)->p,
                     .n_in = window_volume(w.in),
                     .n_out = window_volume(w.out),
                     .n_planes = w.x.dim[0] * w.x.dim[1]};
-    n->body = n->node->op == OP_LP_POOL ? run_lp_pool : run_lp_pool_bwd;
-    n->state = s;
     return OK;
 }

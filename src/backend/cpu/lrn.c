@@ -2,7 +2,6 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "backend/math.h"
-#include "common/base/alloc.h"
 #include "common/base/simd.h"
 #include "graph/axis_split.h"
 
@@ -11,9 +10,8 @@
 enum { LRN_PIECE = 256 }; /* positions of a plane */
 
 typedef struct lrn_state {
-    int64_t channels, spatial, pieces; /* of a plane */
-    int64_t before, behind;            /* neighbours that count */
-    float alpha, beta, bias;           /* alpha already divided by the size */
+    lrn_form f;
+    int64_t pieces; /* of a plane */
 } lrn_state;
 
 typedef struct lrn_task {
@@ -33,7 +31,7 @@ static void add_squares(float *to, const float *x, int64_t n)
 SIMD_CLONES
 static void finish(float *y, float *sum, const float *x, const lrn_state *s, int64_t n)
 {
-    float alpha = s->alpha, beta = s->beta, bias = s->bias;
+    float alpha = s->f.alpha, beta = s->f.beta, bias = s->f.bias;
     SIMD_LOOP
     for (int64_t i = 0; i < n; i++) {
         float total = bias + alpha * sum[i];
@@ -54,7 +52,7 @@ SIMD_CLONES
 static void finish_bwd(float *dx, const float *shares, const float *dy, const float *x,
                        const float *sum, const lrn_state *s, int64_t n)
 {
-    float factor = 2.0f * s->alpha * s->beta, beta = s->beta;
+    float factor = 2.0f * s->f.alpha * s->f.beta, beta = s->f.beta;
     SIMD_LOOP
     for (int64_t i = 0; i < n; i++)
         dx[i] = dy[i] * vec_exp(-beta * vec_log(sum[i])) - factor * x[i] * shares[i];
@@ -63,9 +61,9 @@ static void finish_bwd(float *dx, const float *shares, const float *dy, const fl
 /* Where piece i begins and how many positions it has; channels follow `spatial` floats apart. */
 static int64_t piece_of(const lrn_state *s, int64_t i, int64_t *ret_n)
 {
-    int64_t at = i % s->pieces * LRN_PIECE, left = s->spatial - at;
+    int64_t at = i % s->pieces * LRN_PIECE, left = s->f.x.inner - at;
     *ret_n = left < LRN_PIECE ? left : LRN_PIECE;
-    return i / s->pieces * s->channels * s->spatial + at;
+    return i / s->pieces * s->f.x.n * s->f.x.inner + at;
 }
 
 static int64_t at_least(int64_t x, int64_t least)
@@ -84,12 +82,12 @@ static void normalise_pieces(int64_t begin, int64_t end, void *arg)
     const lrn_state *s = t->s;
     for (int64_t i = begin, n; i < end; i++) {
         int64_t first = piece_of(s, i, &n);
-        for (int64_t c = 0; c < s->channels; c++) {
-            int64_t at = first + c * s->spatial;
+        for (int64_t c = 0; c < s->f.x.n; c++) {
+            int64_t at = first + c * s->f.x.inner;
             memset(t->sum + at, 0, (size_t)n * sizeof(float));
-            int64_t last = at_most(c + s->behind, s->channels - 1);
-            for (int64_t k = at_least(c - s->before, 0); k <= last; k++)
-                add_squares(t->sum + at, t->x + first + k * s->spatial, n);
+            int64_t last = at_most(c + s->f.behind, s->f.x.n - 1);
+            for (int64_t k = at_least(c - s->f.before, 0); k <= last; k++)
+                add_squares(t->sum + at, t->x + first + k * s->f.x.inner, n);
             finish(t->y + at, t->sum + at, t->x + at, s, n);
         }
     }
@@ -101,13 +99,13 @@ static void differentiate_pieces(int64_t begin, int64_t end, void *arg)
     const lrn_state *s = t->s;
     for (int64_t i = begin, n; i < end; i++) {
         int64_t first = piece_of(s, i, &n);
-        for (int64_t c = 0; c < s->channels; c++) {
+        for (int64_t c = 0; c < s->f.x.n; c++) {
             float shares[LRN_PIECE] = {0};
-            int64_t at = first + c * s->spatial;
+            int64_t at = first + c * s->f.x.inner;
             /* the channels that count this one among their neighbours */
-            int64_t last = at_most(c + s->before, s->channels - 1);
-            for (int64_t k = at_least(c - s->behind, 0); k <= last; k++) {
-                int64_t from = first + k * s->spatial;
+            int64_t last = at_most(c + s->f.before, s->f.x.n - 1);
+            for (int64_t k = at_least(c - s->f.behind, 0); k <= last; k++) {
+                int64_t from = first + k * s->f.x.inner;
                 add_shares(shares, t->dy + from, t->seen_y + from, t->seen_sum + from, n);
             }
             finish_bwd(t->dx + at, shares, t->dy + at, t->x + at, t->seen_sum + at, s, n);
@@ -115,18 +113,15 @@ static void differentiate_pieces(int64_t begin, int64_t end, void *arg)
     }
 }
 
-static status run_lrn(const cpu_node *n, const cpu_call *c, error *err)
+static void run_lrn(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const lrn_state *s = n->state;
     lrn_task t = {.s = s, .x = c->in[0], .y = c->out[0], .sum = c->out[1]};
     team_for(node_in(n, 0)->shape.dim[0] * s->pieces, 1, normalise_pieces, &t);
-    return OK;
 }
 
-static status run_lrn_bwd(const cpu_node *n, const cpu_call *c, error *err)
+static void run_lrn_bwd(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const lrn_state *s = n->state;
     lrn_task t = {.s = s,
                   .dy = c->in[0],
@@ -135,24 +130,12 @@ static status run_lrn_bwd(const cpu_node *n, const cpu_call *c, error *err)
                   .seen_sum = c->in[3],
                   .dx = c->out[0]};
     team_for(node_in(n, 0)->shape.dim[0] * s->pieces, 1, differentiate_pieces, &t);
-    return OK;
 }
 
-status cpu_plan_lrn(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_lrn(cpu_node *n)
 {
-    (void)err;
-    const lrn_attr *a = n->node->attr;
-    axis_split at = axis_split_of(&node_in(n, 0)->shape, 1);
-    lrn_state *s = arena_alloc(p->arena, sizeof *s);
-    s->channels = at.n;
-    s->spatial = at.inner;
-    s->pieces = (s->spatial + LRN_PIECE - 1) / LRN_PIECE;
-    s->before = (a->size - 1) / 2;
-    s->behind = a->size - 1 - s->before;
-    s->alpha = a->alpha / (float)a->size;
-    s->beta = a->beta;
-    s->bias = a->bias;
-    n->body = n->node->op == OP_LRN ? run_lrn : run_lrn_bwd;
-    n->state = s;
+    lrn_state *s = node_runs(n, n->node->op == OP_LRN ? run_lrn : run_lrn_bwd, sizeof *s);
+    s->f = lrn_form_of(n->node->attr, &node_in(n, 0)->shape);
+    s->pieces = (s->f.x.inner + LRN_PIECE - 1) / LRN_PIECE;
     return OK;
 }

@@ -24,9 +24,9 @@ static float epsilon_of(const cpu_node *n)
     return a->epsilon > 0.0f ? a->epsilon : FLT_MIN;
 }
 
-static norm_state *state_new(backend_program *p, const cpu_node *n)
+static norm_state *state_new(const cpu_node *n)
 {
-    norm_state *s = arena_alloc(p->arena, sizeof *s);
+    norm_state *s = node_alloc(n, sizeof *s);
     s->training = ((const batch_norm_attr *)n->node->attr)->training;
     s->channels = (size_t)node_in(n, 0)->shape.dim[1];
     s->stat_bytes = size_round_up(s->channels * sizeof(float), MEM_ALIGN);
@@ -61,11 +61,11 @@ static status run_norm(const cpu_node *n, const cpu_call *c, error *err)
     return node_execute(s->primitive, (char *)c->scratch + 2 * s->stat_bytes, err);
 }
 
-status cpu_plan_batch_norm(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_batch_norm(cpu_node *n)
 {
-    norm_state *s = state_new(p, n);
-    const shim_layout *x = p->layout[n->node->in[0]];
-    TRY(shim_batch_norm(p->shim, x, epsilon_of(n), s->training, &s->primitive, err));
+    norm_state *s = state_new(n);
+    const shim_layout *x = n->program->layout[n->node->in[0]];
+    TRY(shim_batch_norm(n->program->shim, x, epsilon_of(n), s->training, &s->primitive, n->err));
     n->body = run_norm;
     n->state = s;
     n->scratch_bytes = 2 * s->stat_bytes + shim_bytes_of(s->primitive, SHIM_SCRATCH);
@@ -88,12 +88,12 @@ static status run_norm_bwd(const cpu_node *n, const cpu_call *c, error *err)
     return node_execute(s->primitive, (char *)c->scratch + used, err);
 }
 
-status cpu_plan_batch_norm_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_batch_norm_bwd(cpu_node *n)
 {
-    norm_state *s = state_new(p, n);
-    const shim_layout *x = p->layout[n->node->in[0]];
-    TRY(shim_batch_norm_bwd(p->shim, x, epsilon_of(n), s->training, &s->primitive,
-                            err));
+    norm_state *s = state_new(n);
+    const shim_layout *x = n->program->layout[n->node->in[0]];
+    TRY(shim_batch_norm_bwd(n->program->shim, x, epsilon_of(n), s->training, &s->primitive,
+                            n->err));
     n->body = run_norm_bwd;
     n->state = s;
     size_t dx_bytes = node_out(n, 0) ? 0 : size_round_up(shim_layout_bytes(x), MEM_ALIGN);

@@ -2,7 +2,6 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "backend/fill.h"
-#include "common/base/alloc.h"
 #include "graph/axis_split.h"
 
 #include <string.h>
@@ -55,28 +54,23 @@ static void one_hot_span(int64_t begin, int64_t end, void *arg)
         }
 }
 
-static status run_one_hot(const cpu_node *n, const cpu_call *c, error *err)
+static void run_one_hot(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const one_hot_state *s = n->state;
     one_hot_task t = {.s = s, .y = c->out[0], .indices = c->in[0]};
     team_for(s->outer, HOT_GRAIN / (s->depth * s->inner + 1) + 1, one_hot_span, &t);
-    return OK;
 }
 
-status cpu_plan_one_hot(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_one_hot(cpu_node *n)
 {
-    (void)err;
     const one_hot_attr *a = n->node->attr;
     const graph_value *x = node_in(n, 0);
-    one_hot_state *s = arena_alloc(p->arena, sizeof *s);
+    one_hot_state *s = node_runs(n, run_one_hot, sizeof *s);
     axis_split at = axis_split_of(&node_out(n, 0)->shape, a->axis);
     *s = (one_hot_state){
         .outer = at.outer, .depth = at.n, .inner = at.inner, .index = x->dtype};
     s->element = dtype_bytes(a->type);
     fill_value(a->type, a->off, s->off);
     fill_value(a->type, a->on, s->on);
-    n->body = run_one_hot;
-    n->state = s;
     return OK;
 }

@@ -5,19 +5,16 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "backend/fill.h"
-#include "common/base/alloc.h"
-#include "graph/taps.h"
+#include "graph/pad_form.h"
 
 #include <string.h>
 
 enum { PAD_GRAIN = 16384 }; /* elements */
 
 typedef struct pad_state {
-    int rank;                  /* axes up to the last padded one */
-    int64_t dim[GRAPH_RANK];   /* of the output */
-    int64_t *from[GRAPH_RANK]; /* by position in the output: elements into the input, -1: filled */
-    int64_t run;               /* elements behind those axes */
-    int64_t rows, begin, end;  /* of the last axis, begin .. end come in one piece */
+    pad_form f;
+    int64_t *from[GRAPH_RANK]; /* by axis, pad_form_sources */
+    int64_t rows;              /* of the last axis */
     size_t element;            /* bytes */
     uint8_t value[8];
 } pad_state;
@@ -31,11 +28,11 @@ typedef struct pad_task {
 /* Places begin .. end of a row, one by one. */
 static void pad_edge(const pad_state *s, char *y, const char *x, int64_t begin, int64_t end)
 {
-    const int64_t *from = s->from[s->rank - 1];
-    size_t bytes = (size_t)s->run * s->element;
+    const int64_t *from = s->from[s->f.rank - 1];
+    size_t bytes = (size_t)s->f.run * s->element;
     for (int64_t i = begin; i < end; i++) {
         if (from[i] < 0)
-            fill_run(y + (size_t)i * bytes, s->run, s->value, s->element);
+            fill_run(y + (size_t)i * bytes, s->f.run, s->value, s->element);
         else
             memcpy(y + (size_t)i * bytes, x + (size_t)from[i] * s->element, bytes);
     }
@@ -44,12 +41,12 @@ static void pad_edge(const pad_state *s, char *y, const char *x, int64_t begin, 
 static void pad_row(const pad_task *t, int64_t row)
 {
     const pad_state *s = t->s;
-    int last = s->rank - 1;
-    int64_t at = 0, rest = row, length = s->dim[last] * s->run;
+    int last = s->f.rank - 1;
+    int64_t at = 0, rest = row, length = s->f.dim[last] * s->f.run;
     char *y = t->y + (size_t)(row * length) * s->element;
     for (int i = last - 1; i >= 0 && at >= 0; i--) {
-        int64_t from = s->from[i][rest % s->dim[i]];
-        rest /= s->dim[i];
+        int64_t from = s->from[i][rest % s->f.dim[i]];
+        rest /= s->f.dim[i];
         at = from < 0 ? -1 : at + from;
     }
     if (at < 0) {
@@ -57,12 +54,12 @@ static void pad_row(const pad_task *t, int64_t row)
         return;
     }
     const char *x = t->x + (size_t)at * s->element;
-    pad_edge(s, y, x, 0, s->begin);
-    if (s->end > s->begin)
-        memcpy(y + (size_t)(s->begin * s->run) * s->element,
-               x + (size_t)s->from[last][s->begin] * s->element,
-               (size_t)((s->end - s->begin) * s->run) * s->element);
-    pad_edge(s, y, x, s->end, s->dim[last]);
+    pad_edge(s, y, x, 0, s->f.begin);
+    if (s->f.end > s->f.begin)
+        memcpy(y + (size_t)(s->f.begin * s->f.run) * s->element,
+               x + (size_t)s->from[last][s->f.begin] * s->element,
+               (size_t)((s->f.end - s->f.begin) * s->f.run) * s->element);
+    pad_edge(s, y, x, s->f.end, s->f.dim[last]);
 }
 
 static void pad_rows(int64_t begin, int64_t end, void *arg)
@@ -71,55 +68,26 @@ static void pad_rows(int64_t begin, int64_t end, void *arg)
         pad_row(arg, row);
 }
 
-static status run_pad(const cpu_node *n, const cpu_call *c, error *err)
+static void run_pad(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const pad_state *s = n->state;
     pad_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
-    team_for(s->rows, PAD_GRAIN / (s->dim[s->rank - 1] * s->run + 1) + 1, pad_rows, &t);
-    return OK;
+    team_for(s->rows, PAD_GRAIN / (s->f.dim[s->f.rank - 1] * s->f.run + 1) + 1, pad_rows, &t);
 }
 
-static int64_t *map_of(backend_program *p, const pad_attr *a, int32_t axis, int64_t n,
-                       int64_t stride)
+status cpu_plan_pad(cpu_node *n)
 {
-    int64_t *from = arena_alloc(p->arena, (size_t)n * sizeof *from);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = taps_pad_source(a, axis, i);
-        from[i] = at < 0 ? -1 : at * stride;
-    }
-    return from;
-}
-
-status cpu_plan_pad(backend_program *p, cpu_node *n, error *err)
-{
-    (void)err;
     const pad_attr *a = n->node->attr;
-    const graph_shape *x = &a->x, *y = &node_out(n, 0)->shape;
-    pad_state *s = arena_alloc(p->arena, sizeof *s);
-    int64_t stride = 1;
-    int32_t last = y->rank - 1;
-    while (last > 0 && a->pads[last] == 0 && a->pads[x->rank + last] == 0)
-        stride *= x->dim[last--];
-    s->run = stride;
+    const graph_value *y = node_out(n, 0);
+    pad_form f = pad_form_of(a, &y->shape);
+    pad_state *s = node_runs(n, f.rank == 0 ? node_copy_apart : run_pad, sizeof *s);
+    s->f = f;
     s->rows = 1;
-    s->rank = last < 0 ? 1 : last + 1;
-    s->dim[0] = 1;
-    s->from[0] = arena_alloc(p->arena, sizeof **s->from);
-    for (int32_t i = last; i >= 0; i--) {
-        s->dim[i] = y->dim[i];
-        s->from[i] = map_of(p, a, i, y->dim[i], stride);
-        stride *= x->dim[i];
-        s->rows *= i < last ? y->dim[i] : 1;
+    for (int32_t i = 0; i < f.rank; i++) {
+        s->from[i] = pad_form_sources(n->program->arena, &f, a, i);
+        s->rows *= i < f.rank - 1 ? f.dim[i] : 1;
     }
-    if (last >= 0) {
-        int64_t begin = a->pads[last], end = a->pads[x->rank + last];
-        s->begin = begin > 0 ? begin : 0;
-        s->end = s->dim[last] - (end > 0 ? end : 0);
-    }
-    s->element = dtype_bytes(node_out(n, 0)->dtype);
-    fill_value(node_out(n, 0)->dtype, a->value, s->value);
-    n->body = run_pad;
-    n->state = s;
+    s->element = dtype_bytes(y->dtype);
+    fill_value(y->dtype, a->value, s->value);
     return OK;
 }

@@ -116,14 +116,14 @@ static int64_t count_axis(const window *w, int i, int64_t o)
 }
 
 /* NULL: every window counts whole. */
-static hanging_pool *find_overhang(backend_program *p, const cpu_node *n, const window *w)
+static hanging_pool *find_overhang(const cpu_node *n, const window *w)
 {
     bool hangs = w->overhang[0] > 0 || w->overhang[1] > 0 || w->overhang[2] > 0;
     if (kind_of(n) != SHIM_POOL_MEAN_PADDED || !hangs)
         return NULL;
-    hanging_pool *h = arena_alloc(p->arena, sizeof *h);
+    hanging_pool *h = node_alloc(n, sizeof *h);
     int64_t whole = window_volume(w->kernel), n_out = window_volume(w->out);
-    float *factor = arena_alloc(p->arena, (size_t)n_out * sizeof *factor);
+    float *factor = node_alloc(n, (size_t)n_out * sizeof *factor);
     for (int64_t o = 0; o < n_out; o++) {
         int64_t counted = 1, rest = o;
         for (int i = SPATIAL - 1; i >= 0; i--) {
@@ -153,12 +153,12 @@ static status run_hanging_pool(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-static status plan_hanging_pool(backend_program *p, cpu_node *n, const shim_window *w,
+static status plan_hanging_pool(cpu_node *n, const shim_window *w,
                                 hanging_pool *h, error *err)
 {
-    TRY(layout_plain(p, &node_in(n, 0)->shape, &n->in[0].want, err));
-    TRY(layout_plain(p, &node_out(n, 0)->shape, &n->out[0].want, err));
-    TRY(shim_pool(p->shim, SHIM_POOL_MEAN_PADDED, w, n->in[0].want, n->out[0].want, false, &h->pool,
+    TRY(layout_plain(n->program, &node_in(n, 0)->shape, &n->in[0].want, err));
+    TRY(layout_plain(n->program, &node_out(n, 0)->shape, &n->out[0].want, err));
+    TRY(shim_pool(n->program->shim, SHIM_POOL_MEAN_PADDED, w, n->in[0].want, n->out[0].want, false, &h->pool,
                   err));
     n->body = run_hanging_pool;
     n->state = h;
@@ -166,28 +166,28 @@ static status plan_hanging_pool(backend_program *p, cpu_node *n, const shim_wind
     return OK;
 }
 
-static status plan_forward(backend_program *p, cpu_node *n, error *err)
+static status plan_forward(cpu_node *n, error *err)
 {
-    window moves = window_of(p->g, n->node);
+    window moves = window_of(n->program->g, n->node);
     shim_window w = window_shim(&moves);
-    hanging_pool *hanging = find_overhang(p, n, &moves);
+    hanging_pool *hanging = find_overhang(n, &moves);
     if (hanging)
-        return plan_hanging_pool(p, n, &w, hanging, err);
-    const shim_layout *src = p->layout[n->node->in[0]], *dst;
+        return plan_hanging_pool(n, &w, hanging, err);
+    const shim_layout *src = n->program->layout[n->node->in[0]], *dst;
     bool training = n->node->op == OP_MAX_POOL && node_out(n, 1);
     bool indices = n->node->op == OP_MAX_POOL && node_out(n, 2);
     if (indices)
-        TRY(layout_plain(p, &moves.x, &src, err));
-    TRY(layout_any(p, &moves.y, &dst, err));
+        TRY(layout_plain(n->program, &moves.x, &src, err));
+    TRY(layout_any(n->program, &moves.y, &dst, err));
     shim_primitive *pool;
-    TRY(shim_pool(p->shim, kind_of(n), &w, src, dst, training, &pool, err));
+    TRY(shim_pool(n->program->shim, kind_of(n), &w, src, dst, training, &pool, err));
     n->body = run_pool;
     n->state = pool;
     n->scratch_bytes = shim_bytes_of(pool, SHIM_SCRATCH);
     n->in[0].want = shim_layout_of(pool, SHIM_SRC);
     n->out[0].want = shim_layout_of(pool, SHIM_DST);
     if (indices) {
-        index_pool *s = arena_alloc(p->arena, sizeof *s);
+        index_pool *s = node_alloc(n, sizeof *s);
         *s = (index_pool){.pool = pool,
                           .window = moves,
                           .n_in = window_volume(moves.in),
@@ -198,7 +198,7 @@ static status plan_forward(backend_program *p, cpu_node *n, error *err)
         n->state = s;
     }
     if (training)
-        p->bytes[n->node->out[1]] = shim_bytes_of(pool, SHIM_WORKSPACE);
+        n->program->bytes[n->node->out[1]] = shim_bytes_of(pool, SHIM_WORKSPACE);
     return OK;
 }
 
@@ -221,12 +221,12 @@ static status run_hanging_bwd(const cpu_node *n, const cpu_call *c, error *err)
     return node_execute(h->pool, c->scratch, err);
 }
 
-static status plan_hanging_bwd(backend_program *p, cpu_node *n, const shim_window *w,
+static status plan_hanging_bwd(cpu_node *n, const shim_window *w,
                                hanging_pool *h, error *err)
 {
-    TRY(layout_plain(p, &node_in(n, 0)->shape, &n->in[0].want, err));
-    TRY(layout_plain(p, &node_out(n, 0)->shape, &n->out[0].want, err));
-    TRY(shim_mean_pool_bwd(p->shim, SHIM_POOL_MEAN_PADDED, w, n->out[0].want, n->in[0].want,
+    TRY(layout_plain(n->program, &node_in(n, 0)->shape, &n->in[0].want, err));
+    TRY(layout_plain(n->program, &node_out(n, 0)->shape, &n->out[0].want, err));
+    TRY(shim_mean_pool_bwd(n->program->shim, SHIM_POOL_MEAN_PADDED, w, n->out[0].want, n->in[0].want,
                            &h->pool, err));
     n->body = run_hanging_bwd;
     n->state = h;
@@ -235,46 +235,46 @@ static status plan_hanging_bwd(backend_program *p, cpu_node *n, const shim_windo
     return OK;
 }
 
-static status plan_max_bwd(backend_program *p, cpu_node *n, const shim_window *w,
+static status plan_max_bwd(cpu_node *n, const shim_window *w,
                            shim_primitive **ret, error *err)
 {
     const graph_value *workspace = node_in(n, 1);
-    if (workspace->def == GRAPH_NONE || p->nodes[workspace->def].node->op != OP_MAX_POOL)
+    if (workspace->def == GRAPH_NONE || n->program->nodes[workspace->def].node->op != OP_MAX_POOL)
         return FAIL(err, E_UNSUPPORTED, "its workspace '%s' is not a MaxPool's second output",
                     workspace->name);
-    const cpu_node *pool = &p->nodes[workspace->def];
+    const cpu_node *pool = &n->program->nodes[workspace->def];
     if (!pool->state)
         return FAIL(err, E_UNSUPPORTED, "the MaxPool that fills '%s' has no kernel",
                     workspace->name);
     const shim_primitive *forward =
         node_out(pool, 2) ? ((const index_pool *)pool->state)->pool : pool->state;
-    return shim_max_pool_bwd(p->shim, w, forward, ret, err);
+    return shim_max_pool_bwd(n->program->shim, w, forward, ret, err);
 }
 
-static status plan_mean_bwd(backend_program *p, cpu_node *n, const shim_window *w,
+static status plan_mean_bwd(cpu_node *n, const shim_window *w,
                             shim_primitive **ret, error *err)
 {
     const graph_value *dx = node_out(n, 0), *dy = node_in(n, 0);
-    const shim_layout *src = node_wished_layout(p, n->node->out[0]);
+    const shim_layout *src = node_wished_layout(n->program, n->node->out[0]);
     if (!src)
-        TRY(layout_plain(p, &dx->shape, &src, err));
+        TRY(layout_plain(n->program, &dx->shape, &src, err));
     const shim_layout *dst;
-    TRY(layout_any(p, &dy->shape, &dst, err));
-    return shim_mean_pool_bwd(p->shim, kind_of(n), w, src, dst, ret, err);
+    TRY(layout_any(n->program, &dy->shape, &dst, err));
+    return shim_mean_pool_bwd(n->program->shim, kind_of(n), w, src, dst, ret, err);
 }
 
-static status plan_backward(backend_program *p, cpu_node *n, error *err)
+static status plan_backward(cpu_node *n, error *err)
 {
-    window moves = window_of(p->g, n->node);
+    window moves = window_of(n->program->g, n->node);
     shim_window w = window_shim(&moves);
-    hanging_pool *hanging = find_overhang(p, n, &moves);
+    hanging_pool *hanging = find_overhang(n, &moves);
     if (hanging)
-        return plan_hanging_bwd(p, n, &w, hanging, err);
+        return plan_hanging_bwd(n, &w, hanging, err);
     shim_primitive *pool;
     if (n->node->op == OP_MAX_POOL_BWD)
-        TRY(plan_max_bwd(p, n, &w, &pool, err));
+        TRY(plan_max_bwd(n, &w, &pool, err));
     else
-        TRY(plan_mean_bwd(p, n, &w, &pool, err));
+        TRY(plan_mean_bwd(n, &w, &pool, err));
     n->body = run_pool_bwd;
     n->state = pool;
     n->scratch_bytes = shim_bytes_of(pool, SHIM_SCRATCH);
@@ -283,8 +283,8 @@ static status plan_backward(backend_program *p, cpu_node *n, error *err)
     return OK;
 }
 
-status cpu_plan_pool(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_pool(cpu_node *n)
 {
     bool backward = graph_op_of(n->node->op)->traits & OP_BACKWARD;
-    return backward ? plan_backward(p, n, err) : plan_forward(p, n, err);
+    return backward ? plan_backward(n, n->err) : plan_forward(n, n->err);
 }

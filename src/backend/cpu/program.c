@@ -19,6 +19,19 @@ const graph_value *node_out(const cpu_node *n, int i)
     return graph_value_at(n->program->g, n->node->out[i]);
 }
 
+void *node_alloc(const cpu_node *n, size_t bytes)
+{
+    return arena_alloc(n->program->arena, bytes);
+}
+
+void *node_runs(cpu_node *n, cpu_kernel kernel, size_t state_bytes)
+{
+    void *state = node_alloc(n, state_bytes);
+    n->kernel = kernel;
+    n->state = state;
+    return state;
+}
+
 /* A scalar is a row of one. */
 static const graph_shape *at_least_one_axis(const graph_shape *s)
 {
@@ -194,14 +207,12 @@ status node_execute(shim_primitive *primitive, void *scratch, error *err)
     return shim_execute(primitive, err);
 }
 
-status node_copy_apart(const cpu_node *n, const cpu_call *c, error *err)
+void node_copy_apart(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     if (c->in[0] == c->out[0])
-        return OK;
+        return;
     const shim_layout *l = n->out[0].want;
     team_copy(c->out[0], c->in[0], l ? shim_layout_bytes(l) : n->program->bytes[n->node->out[0]]);
-    return OK;
 }
 
 bool node_begin_sum(const cpu_node *n, const cpu_call *c)
@@ -244,7 +255,10 @@ status node_run(void *state, void *const *addresses, void *workspace, error *err
                     : n->out[i].reorder ? (char *)workspace + n->out[i].offset
                                         : addresses[v];
     }
-    TRY(n->body(n, c, err));
+    if (n->kernel)
+        n->kernel(n, c);
+    else
+        TRY(n->body(n, c, err));
     for (int i = 0; i < n->node->n_out; i++)
         if (n->out[i].reorder)
             TRY(node_reorder(n->out[i].reorder, c->out[i], addresses[n->node->out[i]], err));

@@ -26,6 +26,8 @@ typedef struct cpu_call {
     void *scratch;   /* scratch_bytes, 64-byte aligned */
 } cpu_call;
 
+/* What a node runs: a kernel, or a body, which may fail. */
+typedef void (*cpu_kernel)(const cpu_node *n, const cpu_call *c);
 typedef status (*cpu_body)(const cpu_node *n, const cpu_call *c, error *err);
 
 typedef struct cpu_edge {
@@ -39,8 +41,10 @@ struct cpu_node {
     backend_program *program;
     const graph_node *node;
     int32_t index;
-    cpu_body body;     /* NULL: nothing to do, no output has elements */
+    cpu_kernel kernel;
+    cpu_body body;     /* both NULL: nothing to do, no output has elements */
     const void *state; /* the body's, in the program's arena */
+    error *err;        /* while it is planned */
     size_t scratch_bytes;
     bool takes_inplace; /* the body may write output 0 over the input of graph_node_inplace */
     bool fused;         /* its work is done by the node that makes its input */
@@ -67,8 +71,14 @@ struct backend_program {
     bool *does_relu;            /* by node: it does the work of the Relu behind it too */
 };
 
-/* Chooses body, layouts and scratch. E_UNSUPPORTED with the reason if there is no kernel. */
-typedef status (*cpu_plan)(backend_program *p, cpu_node *n, error *err);
+/* Chooses kernel or body, layouts and scratch. E_UNSUPPORTED with the reason, in n->err, if there is no
+ * kernel. */
+typedef status (*cpu_plan)(cpu_node *n);
+
+/* For plan functions: memory in the program's arena, zeroed; and the node runs that kernel with such
+ * memory as its state. */
+void *node_alloc(const cpu_node *n, size_t bytes);
+void *node_runs(cpu_node *n, cpu_kernel kernel, size_t state_bytes);
 
 /* Values and shapes of a node's edges */
 const graph_value *node_in(const cpu_node *n, int i); /* NULL if absent */
@@ -95,7 +105,7 @@ const shim_layout *node_wished_layout(const backend_program *p, graph_val v);
 /* Whether it has an operand without elements and makes elements whose value that alone decides;
  * then cpu_plan_empty is its plan function (empty.c). */
 bool node_is_empty(const cpu_node *n);
-MUST_USE status cpu_plan_empty(backend_program *p, cpu_node *n, error *err);
+MUST_USE status cpu_plan_empty(cpu_node *n);
 
 /* After the plan function: fixes the layouts of the outputs, places reorders and scratch. */
 MUST_USE status node_finish(backend_program *p, cpu_node *n, error *err);
@@ -107,7 +117,7 @@ MUST_USE status node_reorder(shim_primitive *reorder, const void *from, void *to
 
 /* The body of nodes that have nothing to compute: copies input 0 to output 0 unless the plan gave
  * both the same place. */
-status node_copy_apart(const cpu_node *n, const cpu_call *c, error *err);
+void node_copy_apart(const cpu_node *n, const cpu_call *c);
 
 /* For OP_ADDS: puts the base, plain, into output 0, where the body adds to it. False if the node
  * has no base. */
@@ -118,7 +128,7 @@ status node_run(void *state, void *const *addresses, void *workspace, error *err
 
 /* The plan functions of ops.def's families. */
 #define OP(ID, name, fewest, most, outputs, traits, family, ...)                                   \
-    MUST_USE status cpu_plan_##family(backend_program *p, cpu_node *n, error *err);
+    MUST_USE status cpu_plan_##family(cpu_node *n);
 #include "graph/ops.def"
 
 #endif

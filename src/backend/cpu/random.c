@@ -5,7 +5,6 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "backend/random_math.h"
-#include "common/base/alloc.h"
 #include "common/base/philox.h"
 #include "common/base/rng.h"
 #include "common/base/simd.h"
@@ -69,9 +68,8 @@ static void random_spans(int64_t begin, int64_t end, void *arg)
         random_span(t, i * WORDS, (i + 1) * WORDS < n ? (i + 1) * WORDS : n);
 }
 
-static status run_random(const cpu_node *n, const cpu_call *c, error *err)
+static void run_random(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const random_attr *a = n->state;
     int64_t id = *(const int64_t *)c->in[0];
     random_task t = {.attr = a,
@@ -79,14 +77,11 @@ static status run_random(const cpu_node *n, const cpu_call *c, error *err)
                      .y = c->out[0]};
     team_for((graph_shape_elements(&a->shape) + WORDS - 1) / WORDS, RANDOM_GRAIN / WORDS,
              random_spans, &t);
-    return OK;
 }
 
-status cpu_plan_random(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_random(cpu_node *n)
 {
-    (void)p;
-    (void)err;
-    n->body = run_random;
+    n->kernel = run_random;
     n->state = (void *)(uintptr_t)n->node->attr;
     return OK;
 }

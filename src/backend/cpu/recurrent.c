@@ -24,22 +24,22 @@ static float *take(pieces *s, int64_t floats)
     return ret;
 }
 
-static void place(const recurrent_state *s, recurrent_pass *p, bool backward, pieces *from)
+static void place(const recurrent_form *s, recurrent_pass *p, bool backward, pieces *from)
 {
     int64_t states = s->batch * s->hidden, all = s->steps * states;
     p->h = take(from, states);
     p->c = take(from, states);
     p->reset_h = take(from, states);
-    if (s->cell == &recurrent_rnn)
+    if (s->cell == OP_RNN)
         p->gates = take(from, all);
     if (!backward)
         return;
     p->dh = take(from, states);
     p->dc = take(from, states);
     p->dh_direct = take(from, states);
-    p->dgates = take(from, all * s->cell->gates);
+    p->dgates = take(from, all * s->gates);
     p->h_before = take(from, all);
-    if (s->cell == &recurrent_gru) {
+    if (s->cell == OP_GRU) {
         p->dinner = take(from, all);
         p->inner_in = s->linear_before_reset ? p->h_before : take(from, all);
     }
@@ -51,9 +51,9 @@ static const float *part_of(const void *base, int64_t d, int64_t floats)
     return base ? (const float *)base + d * floats : NULL;
 }
 
-static recurrent_pass pass_of(const recurrent_state *s, const cpu_call *c, int64_t d, bool backward)
+static recurrent_pass pass_of(const recurrent_form *s, const cpu_call *c, int64_t d, bool backward)
 {
-    int64_t n = s->hidden, wide = s->cell->gates * n, states = s->batch * n;
+    int64_t n = s->hidden, wide = s->gates * n, states = s->batch * n;
     recurrent_pass p = {
         .s = s,
         .reverse = s->reverse_only || d == 1,
@@ -72,15 +72,15 @@ static recurrent_pass pass_of(const recurrent_state *s, const cpu_call *c, int64
     memset(zero_cell, 0, (size_t)states * sizeof(float));
     p.p = no_peepholes;
     p.c0 = zero_cell;
-    if (s->cell == &recurrent_lstm && c->in[RECURRENT_P])
+    if (s->cell == OP_LSTM && c->in[RECURRENT_P])
         p.p = part_of(c->in[RECURRENT_P], d, 3 * n);
-    if (s->cell == &recurrent_lstm && c->in[RECURRENT_C0])
+    if (s->cell == OP_LSTM && c->in[RECURRENT_C0])
         p.c0 = part_of(c->in[RECURRENT_C0], d, states);
     const void *y = backward ? c->in[RECURRENT_Y] : c->out[0];
     const void *gates = backward ? c->in[RECURRENT_GATES] : c->out[3];
     const void *inner = backward ? c->in[RECURRENT_INNER] : c->out[4];
     p.y = (float *)(uintptr_t)part_of(y, d, states);
-    if (s->cell != &recurrent_rnn) {
+    if (s->cell != OP_RNN) {
         p.gates = (float *)(uintptr_t)part_of(gates, d, s->steps * s->batch * wide);
         p.inner = (float *)(uintptr_t)part_of(inner, d, s->steps * states);
     }
@@ -105,10 +105,10 @@ static void fill_rows(float *rows, const float *row, int64_t n_rows, int64_t n)
  * has a bias of its own. */
 static void start_gates(const recurrent_pass *p)
 {
-    const recurrent_state *s = p->s;
-    int64_t n = s->hidden, wide = s->cell->gates * n, rows = s->steps * s->batch;
-    bool apart = s->cell == &recurrent_gru && s->linear_before_reset;
-    if (s->cell == &recurrent_gru)
+    const recurrent_form *s = p->s;
+    int64_t n = s->hidden, wide = s->gates * n, rows = s->steps * s->batch;
+    bool apart = s->cell == OP_GRU && s->linear_before_reset;
+    if (s->cell == OP_GRU)
         memset(p->inner, 0, (size_t)(rows * n) * sizeof(float));
     memset(p->gates, 0, (size_t)(rows * wide) * sizeof(float));
     if (!p->b || rows == 0)
@@ -120,6 +120,11 @@ static void start_gates(const recurrent_pass *p)
         fill_rows(p->inner, p->b + wide + 2 * n, rows, n);
 }
 
+static const recurrent_cell *cell_of(graph_op cell)
+{
+    return cell == OP_LSTM ? &recurrent_lstm : cell == OP_GRU ? &recurrent_gru : &recurrent_rnn;
+}
+
 /* Step number i in the order in which the direction walks. */
 static int64_t step_at(const recurrent_pass *p, int64_t i)
 {
@@ -128,8 +133,8 @@ static int64_t step_at(const recurrent_pass *p, int64_t i)
 
 static status run_direction(const recurrent_pass *p, error *err)
 {
-    const recurrent_state *s = p->s;
-    int64_t wide = s->cell->gates * s->hidden;
+    const recurrent_form *s = p->s;
+    int64_t wide = s->gates * s->hidden;
     start_gates(p);
     shim_matrix x = {.data = p->x, .stride = s->inputs};
     shim_matrix w = {.data = p->w, .stride = s->inputs, .transposed = true};
@@ -137,13 +142,13 @@ static status run_direction(const recurrent_pass *p, error *err)
     start_state(p->h, p->h0, s->batch * s->hidden);
     start_state(p->c, p->c0, s->batch * s->hidden);
     for (int64_t i = 0; i < s->steps; i++)
-        TRY(s->cell->step(p, step_at(p, i), err));
+        TRY(cell_of(s->cell)->step(p, step_at(p, i), err));
     return OK;
 }
 
 static status run_recurrent(const cpu_node *n, const cpu_call *c, error *err)
 {
-    const recurrent_state *s = n->state;
+    const recurrent_form *s = n->state;
     int64_t states = s->batch * s->hidden;
     for (int64_t d = 0; d < s->directions; d++) {
         recurrent_pass p = pass_of(s, c, d, false);
@@ -158,7 +163,7 @@ static status run_recurrent(const cpu_node *n, const cpu_call *c, error *err)
 /* The states before every step, and what GRU multiplies with R_h; zero where nothing counts. */
 static void gather_states(const recurrent_pass *p)
 {
-    const recurrent_state *s = p->s;
+    const recurrent_form *s = p->s;
     int64_t n = s->hidden;
     for (int64_t row = 0; row < s->steps * s->batch; row++) {
         int64_t t = row / s->batch, b = row % s->batch, before = p->reverse ? t + 1 : t - 1;
@@ -188,7 +193,7 @@ static void sum_rows(float *ret, const float *rows, int64_t n_rows, int64_t n)
 
 static void find_dbias(const recurrent_pass *p, float *db)
 {
-    int64_t n = p->s->hidden, wide = p->s->cell->gates * n, rows = p->s->steps * p->s->batch;
+    int64_t n = p->s->hidden, wide = p->s->gates * n, rows = p->s->steps * p->s->batch;
     sum_rows(db, p->dgates, rows, wide);
     memcpy(db + wide, db, (size_t)wide * sizeof(float));
     if (p->dinner)
@@ -198,7 +203,7 @@ static void find_dbias(const recurrent_pass *p, float *db)
 /* Peepholes look from i and f at the cell before the step, from o at the one after it. */
 static void find_dpeepholes(const recurrent_pass *p, float *dp)
 {
-    const recurrent_state *s = p->s;
+    const recurrent_form *s = p->s;
     int64_t n = s->hidden;
     memset(dp, 0, (size_t)(3 * n) * sizeof(float));
     for (int64_t row = 0; row < s->steps * s->batch; row++) {
@@ -227,7 +232,7 @@ static status by_rows(const recurrent_pass *p, const float *a, int64_t a_stride,
 
 static status find_dweights(const recurrent_pass *p, float *dw, float *dr, error *err)
 {
-    int64_t n = p->s->hidden, wide = p->s->cell->gates * n;
+    int64_t n = p->s->hidden, wide = p->s->gates * n;
     int64_t plain = p->dinner ? 2 * n : wide; /* gates that the state reaches through R alone */
     if (dw)
         TRY(by_rows(p, p->dgates, wide, wide, p->x, p->s->inputs, dw, err));
@@ -241,14 +246,14 @@ static status find_dweights(const recurrent_pass *p, float *dw, float *dr, error
 
 static status walk_back(recurrent_pass *p, const cpu_call *c, int64_t d, error *err)
 {
-    const recurrent_state *s = p->s;
+    const recurrent_form *s = p->s;
     int64_t states = s->batch * s->hidden;
     p->dy = part_of(c->in[RECURRENT_DY], d, states);
     start_state(p->dh, part_of(c->in[RECURRENT_DY_H], d, states), states);
     start_state(p->dc, part_of(c->in[RECURRENT_DY_C], d, states), states);
     gather_states(p);
     for (int64_t i = s->steps - 1; i >= 0; i--)
-        TRY(s->cell->step_bwd(p, step_at(p, i), err));
+        TRY(cell_of(s->cell)->step_bwd(p, step_at(p, i), err));
     return OK;
 }
 
@@ -259,8 +264,8 @@ static float *out_of(const cpu_call *c, int place, int64_t d, int64_t floats)
 
 static status run_recurrent_bwd(const cpu_node *node, const cpu_call *c, error *err)
 {
-    const recurrent_state *s = node->state;
-    int64_t n = s->hidden, wide = s->cell->gates * n, states = s->batch * n;
+    const recurrent_form *s = node->state;
+    int64_t n = s->hidden, wide = s->gates * n, states = s->batch * n;
     for (int64_t d = 0; d < s->directions; d++) {
         recurrent_pass p = pass_of(s, c, d, true);
         TRY(walk_back(&p, c, d, err));
@@ -284,52 +289,18 @@ static status run_recurrent_bwd(const cpu_node *node, const cpu_call *c, error *
     return OK;
 }
 
-static const recurrent_cell *cell_of(graph_op op)
+status cpu_plan_recurrent(cpu_node *n)
 {
-    switch (op) {
-    case OP_LSTM:
-    case OP_LSTM_BWD:
-        return &recurrent_lstm;
-    case OP_GRU:
-    case OP_GRU_BWD:
-        return &recurrent_gru;
-    default:
-        return &recurrent_rnn;
-    }
-}
-
-static void plan_pass(backend_program *p, cpu_node *n, bool backward)
-{
-    const recurrent_attr *a = n->node->attr;
-    const graph_shape *x = &node_in(n, RECURRENT_X)->shape, *w = &node_in(n, RECURRENT_W)->shape;
-    const graph_value *lengths = node_in(n, RECURRENT_LENGTHS);
-    recurrent_state *s = arena_alloc(p->arena, sizeof *s);
-    *s = (recurrent_state){
-        .cell = cell_of(n->node->op),
-        .steps = x->dim[0],
-        .batch = x->dim[1],
-        .inputs = x->dim[2],
-        .hidden = a->hidden,
-        .directions = w->dim[0],
-        .linear_before_reset = a->linear_before_reset,
-        .relu = a->relu,
-        .wide_lengths = lengths && lengths->dtype == DT_I64,
-        .reverse_only = a->direction == RECURRENT_REVERSE,
-    };
+    bool backward = graph_op_of(n->node->op)->traits & OP_BACKWARD;
+    recurrent_form *s = node_alloc(n, sizeof *s);
+    *s = recurrent_form_of(n->program->g, n->node);
     recurrent_pass pass = {.s = s};
     pieces count = {0};
     place(s, &pass, backward, &count);
     take(&count, 3 * s->hidden);
     take(&count, s->batch * s->hidden);
     n->scratch_bytes = count.used * sizeof(float);
-    n->state = s;
-}
-
-status cpu_plan_recurrent(backend_program *p, cpu_node *n, error *err)
-{
-    (void)err;
-    bool backward = graph_op_of(n->node->op)->traits & OP_BACKWARD;
-    plan_pass(p, n, backward);
     n->body = backward ? run_recurrent_bwd : run_recurrent;
+    n->state = s;
     return OK;
 }

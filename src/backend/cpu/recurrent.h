@@ -8,21 +8,11 @@
 #define TEQUIO_BACKEND_CPU_RECURRENT_H
 
 #include "common/base/error.h"
-#include "graph/attrs.h"
-
-typedef struct recurrent_cell recurrent_cell;
-
-typedef struct recurrent_state {
-    const recurrent_cell *cell;
-    int64_t steps, batch, inputs, hidden, directions;
-    bool linear_before_reset, relu;
-    bool wide_lengths; /* int64 */
-    bool reverse_only;
-} recurrent_state;
+#include "graph/recurrent_form.h"
 
 /* One direction of one run. Rows of [S,B,...] are numbered t * B + b. */
 typedef struct recurrent_pass {
-    const recurrent_state *s;
+    const recurrent_form *s;
     bool reverse;
     const void *lengths;
     const float *x, *w, *r, *b, *h0, *c0, *p; /* of this direction; NULL: absent */
@@ -44,11 +34,10 @@ typedef struct recurrent_pass {
 /* One step of one row; the row counts (its sequence is long enough). */
 typedef void recurrent_row(const recurrent_pass *p, int64_t t, int64_t b);
 
-struct recurrent_cell {
-    int64_t gates;
+typedef struct recurrent_cell {
     status (*step)(const recurrent_pass *p, int64_t t, error *err);
     status (*step_bwd)(const recurrent_pass *p, int64_t t, error *err);
-};
+} recurrent_cell;
 
 extern const recurrent_cell recurrent_lstm, recurrent_gru, recurrent_rnn;
 

@@ -24,7 +24,7 @@ static void rest(const recurrent_pass *p, int64_t t, int64_t b)
 /* ... and in backward: nothing goes in, the state's gradient stays. */
 static void rest_bwd(const recurrent_pass *p, int64_t t, int64_t b)
 {
-    int64_t row = row_of(p, t, b), hidden = p->s->hidden, gates = p->s->cell->gates;
+    int64_t row = row_of(p, t, b), hidden = p->s->hidden, gates = p->s->gates;
     memset(p->dgates + row * gates * hidden, 0, (size_t)(gates * hidden) * sizeof(float));
     if (p->dinner)
         memset(p->dinner + row * hidden, 0, (size_t)hidden * sizeof(float));
@@ -42,7 +42,7 @@ static void add_dy(const recurrent_pass *p, int64_t t, int64_t b)
 /* h * R^T onto the gates */
 static status add_state(const recurrent_pass *p, int64_t t, int64_t n_gates, error *err)
 {
-    int64_t width = p->s->cell->gates * p->s->hidden;
+    int64_t width = p->s->gates * p->s->hidden;
     return recurrent_multiply(p,
                               &(recurrent_matmul){.a = p->h,
                                                   .a_stride = p->s->hidden,
@@ -57,7 +57,7 @@ static status add_state(const recurrent_pass *p, int64_t t, int64_t n_gates, err
 /* dh = the direct part + dgates * R */
 static status take_state(const recurrent_pass *p, int64_t t, int64_t n_gates, error *err)
 {
-    int64_t width = p->s->cell->gates * p->s->hidden;
+    int64_t width = p->s->gates * p->s->hidden;
     memcpy(p->dh, p->dh_direct, (size_t)(p->s->batch * p->s->hidden) * sizeof(float));
     return recurrent_multiply(p,
                               &(recurrent_matmul){.a = p->dgates + t * p->s->batch * width,
@@ -141,7 +141,7 @@ static status lstm_step_bwd(const recurrent_pass *p, int64_t t, error *err)
     return take_state(p, t, 4, err);
 }
 
-const recurrent_cell recurrent_lstm = {4, lstm_step, lstm_step_bwd};
+const recurrent_cell recurrent_lstm = {lstm_step, lstm_step_bwd};
 
 SIMD_CLONES
 static void rnn_loop(float *gate, float *h, float *y, bool relu, int64_t n)
@@ -181,7 +181,7 @@ static status rnn_step_bwd(const recurrent_pass *p, int64_t t, error *err)
     return take_state(p, t, 1, err);
 }
 
-const recurrent_cell recurrent_rnn = {1, rnn_step, rnn_step_bwd};
+const recurrent_cell recurrent_rnn = {rnn_step, rnn_step_bwd};
 
 /* gates z r h: the first two, and the state that the reset lets through */
 SIMD_CLONES
@@ -290,4 +290,4 @@ static status gru_step_bwd(const recurrent_pass *p, int64_t t, error *err)
     return take_state(p, t, 2, err);
 }
 
-const recurrent_cell recurrent_gru = {3, gru_step, gru_step_bwd};
+const recurrent_cell recurrent_gru = {gru_step, gru_step_bwd};

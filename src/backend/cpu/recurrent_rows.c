@@ -32,7 +32,7 @@ static void walk_rows(int64_t begin, int64_t end, void *arg)
 void recurrent_rows(const recurrent_pass *p, int64_t t, recurrent_row *row, recurrent_row *other)
 {
     rows_task task = {p, t, row, other};
-    team_for(p->s->batch, ROW_GRAIN / (p->s->hidden * p->s->cell->gates + 1) + 1, walk_rows, &task);
+    team_for(p->s->batch, ROW_GRAIN / (p->s->hidden * p->s->gates + 1) + 1, walk_rows, &task);
 }
 
 status recurrent_multiply(const recurrent_pass *p, const recurrent_matmul *m, error *err)

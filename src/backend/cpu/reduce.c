@@ -10,7 +10,6 @@
 #include "backend/cpu/lanes.h"
 #include "backend/cpu/team.h"
 #include "backend/math.h"
-#include "common/base/alloc.h"
 
 #include <string.h>
 
@@ -144,9 +143,8 @@ static void sum_strips(int64_t begin, int64_t end, void *arg)
     }
 }
 
-static status run_reduce(const cpu_node *n, const cpu_call *c, error *err)
+static void run_reduce(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const reduce_state *s = n->state;
     const reduce_space *space = &s->space;
     reduce_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
@@ -156,7 +154,6 @@ static status run_reduce(const cpu_node *n, const cpu_call *c, error *err)
     else
         team_for(reduce_n_strips(space), REDUCE_GRAIN / (space->reduced.count * STRIP + 1) + 1,
                  sum_strips, &t);
-    return OK;
 }
 
 static const sum_loops *loops_of(graph_op op)
@@ -178,22 +175,20 @@ static bool is_fold(graph_op op)
            op == OP_REDUCE_LOG_SUM_EXP;
 }
 
-status cpu_plan_reduce(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_reduce(cpu_node *n)
 {
     dtype t = node_in(n, 0)->dtype;
     if (t == DT_I64 || t == DT_I32)
-        return reduce_plan_whole(p, n, err);
+        return reduce_plan_whole(n);
     if (t != DT_F32)
-        return FAIL(err, E_UNSUPPORTED, "reductions of %s", dtype_name(t));
+        return FAIL(n->err, E_UNSUPPORTED, "reductions of %s", dtype_name(t));
     if (is_fold(n->node->op))
-        return reduce_plan_fold(p, n, err);
-    reduce_state *s = arena_alloc(p->arena, sizeof *s);
+        return reduce_plan_fold(n);
+    reduce_state *s = node_runs(n, run_reduce, sizeof *s);
     reduce_space_of(n->node, &node_in(n, 0)->shape, &node_out(n, 0)->shape, &s->space);
     s->op = n->node->op;
     s->loops = loops_of(s->op);
     if (s->op == OP_REDUCE_MEAN)
         s->divisor = (float)reduce_depth(&s->space);
-    n->body = run_reduce;
-    n->state = s;
     return OK;
 }

@@ -17,7 +17,7 @@ int64_t reduce_n_strips(const reduce_space *s);
 reduce_strip reduce_strip_at(const reduce_space *s, int64_t i);
 
 /* The kinds: reduce.c, reduce_fold.c, reduce_whole.c. */
-MUST_USE status reduce_plan_fold(backend_program *p, cpu_node *n, error *err);
-MUST_USE status reduce_plan_whole(backend_program *p, cpu_node *n, error *err);
+MUST_USE status reduce_plan_fold(cpu_node *n);
+MUST_USE status reduce_plan_whole(cpu_node *n);
 
 #endif

@@ -141,9 +141,8 @@ static void fold_strips(int64_t begin, int64_t end, void *arg)
     }
 }
 
-static status run_fold(const cpu_node *n, const cpu_call *c, error *err)
+static void run_fold(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const fold_state *s = n->state;
     const reduce_space *space = &s->space;
     fold_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
@@ -153,20 +152,16 @@ static status run_fold(const cpu_node *n, const cpu_call *c, error *err)
     else
         team_for(reduce_n_strips(space), REDUCE_GRAIN / (space->reduced.count * STRIP + 1) + 1,
                  fold_strips, &t);
-    return OK;
 }
 
-status reduce_plan_fold(backend_program *p, cpu_node *n, error *err)
+status reduce_plan_fold(cpu_node *n)
 {
-    (void)err;
-    fold_state *s = arena_alloc(p->arena, sizeof *s);
+    fold_state *s = node_runs(n, run_fold, sizeof *s);
     reduce_space_of(n->node, &node_in(n, 0)->shape, &node_out(n, 0)->shape, &s->space);
     s->loops = n->node->op == OP_REDUCE_PROD  ? &prod_loops
                : n->node->op == OP_REDUCE_MIN ? &min_loops
                                               : &max_loops;
     s->log_sum_exp = n->node->op == OP_REDUCE_LOG_SUM_EXP;
-    n->body = run_fold;
-    n->state = s;
     return OK;
 }
 
@@ -195,21 +190,16 @@ static void prod_bwd_positions(int64_t begin, int64_t end, void *arg)
         prod_bwd_position(t, k, (double)t->dy[k]);
 }
 
-static status run_prod_bwd(const cpu_node *n, const cpu_call *c, error *err)
+static void run_prod_bwd(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const reduce_space *s = n->state;
     prod_bwd_task t = {.s = s, .dx = c->out[0], .dy = c->in[0], .x = c->in[1]};
     team_for(reduce_width(s), REDUCE_GRAIN / (reduce_depth(s) + 1) + 1, prod_bwd_positions, &t);
-    return OK;
 }
 
-status cpu_plan_reduce_prod_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_reduce_prod_bwd(cpu_node *n)
 {
-    (void)err;
-    reduce_space *s = arena_alloc(p->arena, sizeof *s);
+    reduce_space *s = node_runs(n, run_prod_bwd, sizeof *s);
     reduce_space_of(n->node, &node_in(n, 1)->shape, &node_in(n, 0)->shape, s);
-    n->body = run_prod_bwd;
-    n->state = s;
     return OK;
 }

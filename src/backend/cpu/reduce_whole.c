@@ -50,26 +50,22 @@ static void reduce_positions(int64_t begin, int64_t end, void *arg)
     }
 }
 
-static status run_whole(const cpu_node *n, const cpu_call *c, error *err)
+static void run_whole(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const whole_state *s = n->state;
     whole_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
     team_for(reduce_width(&s->space), REDUCE_GRAIN / (reduce_depth(&s->space) + 1) + 1,
              reduce_positions, &t);
-    return OK;
 }
 
-status reduce_plan_whole(backend_program *p, cpu_node *n, error *err)
+status reduce_plan_whole(cpu_node *n)
 {
     graph_op op = n->node->op;
     if (op != OP_REDUCE_SUM && op != OP_REDUCE_MAX && op != OP_REDUCE_MIN && op != OP_REDUCE_PROD)
-        return FAIL(err, E_UNSUPPORTED, "of whole numbers there are sum, product and extremes");
-    whole_state *s = arena_alloc(p->arena, sizeof *s);
+        return FAIL(n->err, E_UNSUPPORTED, "of whole numbers there are sum, product and extremes");
+    whole_state *s = node_runs(n, run_whole, sizeof *s);
     reduce_space_of(n->node, &node_in(n, 0)->shape, &node_out(n, 0)->shape, &s->space);
     s->op = op;
     s->wide = node_in(n, 0)->dtype == DT_I64;
-    n->body = run_whole;
-    n->state = s;
     return OK;
 }

@@ -7,7 +7,6 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "backend/passes.h"
-#include "common/base/alloc.h"
 
 #include <string.h>
 
@@ -71,6 +70,32 @@ static void make_rows(int64_t begin, int64_t end, void *arg)
         make_row(t, t->y + row * n, t->x + row / rows * t->p->t.n_in * n, row % rows);
 }
 
+/* Whether every output is one input as it is: nearest. */
+static bool picks_whole_lines(const taps *m)
+{
+    for (int64_t j = 0; j < m->n_out; j++)
+        if (m->begin[j + 1] != m->begin[j] + 1 || m->weight[m->begin[j]] != 1.0f)
+            return false;
+    return true;
+}
+
+/* The sum of zero and that one term, as make_lines has it: -0 becomes 0. */
+SIMD_CLONES
+static void pick_line(float *y, const float *x, const int64_t *at, int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t j = 0; j < n; j++)
+        y[j] = 0.0f + x[at[j]];
+}
+
+static void pick_lines(int64_t begin, int64_t end, void *arg)
+{
+    const pass_task *t = arg;
+    const taps *m = &t->p->t;
+    for (int64_t o = begin; o < end; o++)
+        pick_line(t->y + o * m->n_out, t->x + o * m->n_in, m->at, m->n_out);
+}
+
 /* Rows too narrow for a loop: element by element of a whole line. */
 static void make_lines(int64_t begin, int64_t end, void *arg)
 {
@@ -93,34 +118,33 @@ static void make_lines(int64_t begin, int64_t end, void *arg)
 static void run_pass(const pass *p, float *y, const float *x, float outside)
 {
     pass_task t = {.p = p, .y = y, .x = x, .outside = outside};
-    if (pass_is_narrow(p))
-        team_for(p->outer, RESAMPLE_GRAIN / (p->t.n_out * p->inner + 1) + 1, make_lines, &t);
-    else
+    if (pass_is_narrow(p)) {
+        bool picks = p->inner == 1 && picks_whole_lines(&p->t);
+        team_for(p->outer, RESAMPLE_GRAIN / (p->t.n_out * p->inner + 1) + 1,
+                 picks ? pick_lines : make_lines, &t);
+    } else {
         team_for(p->outer * p->t.n_out, RESAMPLE_GRAIN / (p->inner + 1) + 1, make_rows, &t);
+    }
 }
 
-static status run_resample(const cpu_node *n, const cpu_call *c, error *err)
+static void run_resample(const cpu_node *n, const cpu_call *c)
 {
     const passes *s = n->state;
     float *buffers[] = {c->scratch, (float *)c->scratch + s->buffer};
     const float *x = c->in[0];
     if (s->n == 0)
-        return node_copy_apart(n, c, err);
+        node_copy_apart(n, c);
     for (int i = 0; i < s->n; i++) {
         float *y = i == s->n - 1 ? c->out[0] : buffers[i % 2];
         run_pass(&s->pass[i], y, x, s->outside);
         x = y;
     }
-    return OK;
 }
 
-status cpu_plan_resample(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_resample(cpu_node *n)
 {
-    (void)err;
-    passes *s = arena_alloc(p->arena, sizeof *s);
-    *s = passes_of(p->arena, n->node, &node_in(n, 0)->shape, &node_out(n, 0)->shape);
+    passes *s = node_runs(n, run_resample, sizeof *s);
+    *s = passes_of(n->program->arena, n->node, &node_in(n, 0)->shape, &node_out(n, 0)->shape);
     n->scratch_bytes = s->n > 1 ? 2 * s->buffer * sizeof(float) : 0;
-    n->body = run_resample;
-    n->state = s;
     return OK;
 }

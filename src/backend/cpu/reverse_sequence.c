@@ -2,7 +2,6 @@
  */
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
-#include "common/base/alloc.h"
 #include "graph/axis_split.h"
 
 #include <inttypes.h>
@@ -11,8 +10,7 @@
 enum { RUN_GRAIN = 65536 }; /* bytes */
 
 typedef struct sequence_state {
-    int64_t steps, examples;
-    bool batch_first;
+    sequence_form f;
     size_t run; /* bytes */
     dtype length;
 } sequence_state;
@@ -35,11 +33,11 @@ static void reverse_runs(int64_t begin, int64_t end, void *arg)
     const sequence_task *t = arg;
     const sequence_state *s = t->s;
     for (int64_t i = begin; i < end; i++) {
-        int64_t example = s->batch_first ? i / s->steps : i % s->examples;
-        int64_t step = s->batch_first ? i % s->steps : i / s->examples;
+        int64_t example = s->f.batch_first ? i / s->f.steps : i % s->f.examples;
+        int64_t step = s->f.batch_first ? i % s->f.steps : i / s->f.examples;
         int64_t length = length_of(s, t->lengths, example);
         int64_t from = step < length ? length - 1 - step : step;
-        from = s->batch_first ? example * s->steps + from : from * s->examples + example;
+        from = s->f.batch_first ? example * s->f.steps + from : from * s->f.examples + example;
         memcpy(t->y + (size_t)i * s->run, t->x + (size_t)from * s->run, s->run);
     }
 }
@@ -47,28 +45,24 @@ static void reverse_runs(int64_t begin, int64_t end, void *arg)
 static status run_sequence(const cpu_node *n, const cpu_call *c, error *err)
 {
     const sequence_state *s = n->state;
-    for (int64_t i = 0; i < s->examples; i++) {
+    for (int64_t i = 0; i < s->f.examples; i++) {
         int64_t length = length_of(s, c->in[1], i);
-        if (length < 0 || length > s->steps)
+        if (length < 0 || length > s->f.steps)
             return FAIL(err, E_DATA,
                         "length %" PRId64 " of example %" PRId64 " is outside 0..%" PRId64, length,
-                        i, s->steps);
+                        i, s->f.steps);
     }
     sequence_task t = {.s = s, .y = c->out[0], .x = c->in[0], .lengths = c->in[1]};
-    team_for(s->steps * s->examples, RUN_GRAIN / (int64_t)(s->run + 1) + 1, reverse_runs, &t);
+    team_for(s->f.steps * s->f.examples, RUN_GRAIN / (int64_t)(s->run + 1) + 1, reverse_runs, &t);
     return OK;
 }
 
-status cpu_plan_reverse_sequence(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_reverse_sequence(cpu_node *n)
 {
-    (void)err;
     const graph_value *x = node_in(n, 0);
-    sequence_state *s = arena_alloc(p->arena, sizeof *s);
-    s->batch_first = ((const sequence_attr *)n->node->attr)->batch_first;
-    axis_split at = axis_split_of(&x->shape, 1);
-    s->steps = s->batch_first ? at.n : at.outer;
-    s->examples = s->batch_first ? at.outer : at.n;
-    s->run = (size_t)at.inner * dtype_bytes(x->dtype);
+    sequence_state *s = node_alloc(n, sizeof *s);
+    s->f = sequence_form_of(n->node->attr, &x->shape);
+    s->run = (size_t)s->f.run * dtype_bytes(x->dtype);
     s->length = node_in(n, 1)->dtype;
     n->body = run_sequence;
     n->state = s;

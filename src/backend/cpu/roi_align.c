@@ -3,7 +3,6 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "backend/roi_of.h"
-#include "common/base/alloc.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -94,11 +93,10 @@ static status run_roi_align_bwd(const cpu_node *n, const cpu_call *c, error *err
     return OK;
 }
 
-status cpu_plan_roi_align(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_roi_align(cpu_node *n)
 {
-    (void)err;
     bool backward = n->node->op == OP_ROI_ALIGN_BWD;
-    roi_pool *s = arena_alloc(p->arena, sizeof *s);
+    roi_pool *s = node_alloc(n, sizeof *s);
     *s = roi_of(n->node->attr, &node_in(n, backward)->shape, &node_in(n, 1 + backward)->shape);
     n->body = backward ? run_roi_align_bwd : run_roi_align;
     n->state = s;

@@ -1,7 +1,6 @@
 /* RotaryEmbedding: one pass, head by head. */
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
-#include "common/base/alloc.h"
 #include "common/base/simd.h"
 #include "graph/attention.h"
 
@@ -58,22 +57,17 @@ static void turn_rows(int64_t begin, int64_t end, void *arg)
     }
 }
 
-static status run_rotary(const cpu_node *n, const cpu_call *c, error *err)
+static void run_rotary(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const rotary_state *s = n->state;
     rotary_task t = {.s = s, .y = c->out[0], .x = c->in[0], .cosine = c->in[1], .sine = c->in[2]};
     team_for(s->form.rows, ROTARY_GRAIN / s->form.head + 1, turn_rows, &t);
-    return OK;
 }
 
-status cpu_plan_rotary(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_rotary(cpu_node *n)
 {
-    (void)err;
-    rotary_state *s = arena_alloc(p->arena, sizeof *s);
+    rotary_state *s = node_runs(n, run_rotary, sizeof *s);
     s->attr = n->node->attr;
     s->form = rotary_form_of(s->attr, &node_in(n, 0)->shape);
-    n->body = run_rotary;
-    n->state = s;
     return OK;
 }

@@ -8,7 +8,6 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/rows.h"
 #include "backend/cpu/team.h"
-#include "common/base/alloc.h"
 #include "graph/axis_split.h"
 
 #include <string.h>
@@ -68,9 +67,8 @@ static void forward_rows(int64_t begin, int64_t end, void *arg)
     }
 }
 
-static status run_row_norm(const cpu_node *n, const cpu_call *c, error *err)
+static void run_row_norm(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const row_norm_state *s = n->state;
     row_norm_task t = {.s = s,
                        .x = c->in[0],
@@ -80,7 +78,6 @@ static status run_row_norm(const cpu_node *n, const cpu_call *c, error *err)
                        .made_mean = s->centred ? c->out[1] : NULL,
                        .made_inverse = c->out[s->centred ? 2 : 1]};
     team_for(s->rows, NORM_GRAIN / s->n + 1, forward_rows, &t);
-    return OK;
 }
 
 /* Adds the row to the sums over rows, and gives the row's own two: of dy scale, and of dy scale
@@ -182,9 +179,8 @@ static void add_blocks(const row_norm_state *s, float *y, const float *blocks)
         team_for(s->n, COLUMNS_GRAIN, add_columns, &t);
 }
 
-static status run_row_norm_bwd(const cpu_node *n, const cpu_call *c, error *err)
+static void run_row_norm_bwd(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const row_norm_state *s = n->state;
     row_norm_task t = {.s = s,
                        .x = c->in[0],
@@ -198,14 +194,13 @@ static status run_row_norm_bwd(const cpu_node *n, const cpu_call *c, error *err)
     team_for(s->n_blocks, 1, backward_blocks, &t);
     add_blocks(s, c->out[1], t.dscale);
     add_blocks(s, s->centred ? c->out[2] : NULL, t.dbias);
-    return OK;
 }
 
-static row_norm_state *state_new(backend_program *p, const cpu_node *n)
+static row_norm_state *state_new(const cpu_node *n)
 {
     const row_norm_attr *a = n->node->attr;
     axis_split at = axis_split_of(&node_in(n, 0)->shape, a->axis);
-    row_norm_state *s = arena_alloc(p->arena, sizeof *s);
+    row_norm_state *s = node_alloc(n, sizeof *s);
     *s = (row_norm_state){.rows = at.outer, .n = at.n * at.inner, .epsilon = a->epsilon};
     s->centred = n->node->op == OP_LAYER_NORMALIZATION || n->node->op == OP_LAYER_NORMALIZATION_BWD;
     int64_t block = (s->rows + MOST_BLOCKS - 1) / MOST_BLOCKS;
@@ -214,19 +209,17 @@ static row_norm_state *state_new(backend_program *p, const cpu_node *n)
     return s;
 }
 
-status cpu_plan_row_norm(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_row_norm(cpu_node *n)
 {
-    (void)err;
-    n->body = run_row_norm;
-    n->state = state_new(p, n);
+    n->kernel = run_row_norm;
+    n->state = state_new(n);
     return OK;
 }
 
-status cpu_plan_row_norm_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_row_norm_bwd(cpu_node *n)
 {
-    (void)err;
-    row_norm_state *s = state_new(p, n);
-    n->body = run_row_norm_bwd;
+    row_norm_state *s = state_new(n);
+    n->kernel = run_row_norm_bwd;
     n->state = s;
     n->scratch_bytes = (size_t)(2 * s->n_blocks * s->n) * sizeof(float);
     return OK;

@@ -6,7 +6,6 @@
 #include "backend/cpu/box.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
-#include "common/base/alloc.h"
 
 #include <string.h>
 
@@ -17,21 +16,23 @@ static status run_straighten(const cpu_node *n, const cpu_call *c, error *err)
 
 /* Identity goes along with its input's layout; the alias operators need row-major bytes and make
  * them themselves where they have to. */
-status cpu_plan_copy(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_copy(cpu_node *n)
 {
     const graph_value *x = node_in(n, 0);
-    const shim_layout *own = p->layout[n->node->in[0]], *plain;
-    n->body = node_copy_apart;
+    const shim_layout *own = n->program->layout[n->node->in[0]], *plain;
     if (n->node->op == OP_IDENTITY) {
+        n->kernel = node_copy_apart;
         n->in[0].want = n->out[0].want = own;
         return OK;
     }
     n->aliases = !own || shim_layout_is_plain(own);
-    if (n->aliases)
+    if (n->aliases) {
+        n->kernel = node_copy_apart;
         return OK;
+    }
     shim_primitive *reorder;
-    TRY(layout_plain_of(p, x, &plain, err));
-    TRY(shim_reorder(p->shim, own, plain, &reorder, err));
+    TRY(layout_plain_of(n->program, x, &plain, n->err));
+    TRY(shim_reorder(n->program->shim, own, plain, &reorder, n->err));
     n->body = run_straighten;
     n->state = reorder;
     n->in[0].want = own;
@@ -45,13 +46,11 @@ typedef struct move_state {
     size_t element; /* bytes */
 } move_state;
 
-static status run_move(const cpu_node *n, const cpu_call *c, error *err)
+static void run_move(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const move_state *s = n->state;
     box_copy(&s->box, c->out[0], (const char *)c->in[0] + s->offset * (int64_t)s->element,
              s->element);
-    return OK;
 }
 
 static axes axes_of_move(const cpu_node *n, int64_t *ret_first)
@@ -64,42 +63,34 @@ static axes axes_of_move(const cpu_node *n, int64_t *ret_first)
     return axes_of_slice(x, y, n->node->attr, false, ret_first);
 }
 
-status cpu_plan_move(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_move(cpu_node *n)
 {
-    (void)err;
-    move_state *s = arena_alloc(p->arena, sizeof *s);
+    move_state *s = node_runs(n, run_move, sizeof *s);
     s->element = dtype_bytes(node_out(n, 0)->dtype);
     axes over = axes_of_move(n, &s->offset);
     box_of(&s->box, &over);
-    n->body = run_move;
-    n->state = s;
     return OK;
 }
 
 /* Without a base the box lies among zeros, otherwise it is added to the base. */
-static status run_slice_bwd(const cpu_node *n, const cpu_call *c, error *err)
+static void run_slice_bwd(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const move_state *s = n->state;
     float *dx = c->out[0];
     if (node_begin_sum(n, c)) {
         box_add(&s->box, dx + s->offset, c->in[0]);
-        return OK;
+        return;
     }
     team_zero(dx, n->program->bytes[n->node->out[0]]);
     box_copy(&s->box, dx + s->offset, c->in[0], sizeof *dx);
-    return OK;
 }
 
-status cpu_plan_slice_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_slice_bwd(cpu_node *n)
 {
-    (void)err;
-    move_state *s = arena_alloc(p->arena, sizeof *s);
+    move_state *s = node_runs(n, run_slice_bwd, sizeof *s);
     axes over = axes_of_slice(&node_out(n, 0)->shape, &node_in(n, 0)->shape, n->node->attr, true,
                               &s->offset);
     box_of(&s->box, &over);
-    n->body = run_slice_bwd;
-    n->state = s;
     return OK;
 }
 
@@ -111,24 +102,21 @@ typedef struct concat_state {
     } parts[];          /* one an input */
 } concat_state;
 
-static status run_concat(const cpu_node *n, const cpu_call *c, error *err)
+static void run_concat(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const concat_state *s = n->state;
     for (int k = 0; k < n->node->n_in; k++) {
         char *y = (char *)c->out[0] + s->parts[k].offset * (int64_t)s->element;
         box_copy(&s->parts[k].box, y, c->in[k], s->element);
     }
-    return OK;
 }
 
-status cpu_plan_concat(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_concat(cpu_node *n)
 {
-    (void)err;
     const graph_value *y = node_out(n, 0);
     int32_t axis = ((const axis_attr *)n->node->attr)->axis;
     size_t n_in = (size_t)n->node->n_in;
-    concat_state *s = arena_alloc(p->arena, sizeof *s + n_in * sizeof *s->parts);
+    concat_state *s = node_runs(n, run_concat, sizeof *s + n_in * sizeof *s->parts);
     int64_t stride[GRAPH_RANK], begin = 0;
     axes_row_major(&y->shape, stride);
     s->element = dtype_bytes(y->dtype);
@@ -139,22 +127,16 @@ status cpu_plan_concat(backend_program *p, cpu_node *n, error *err)
         box_of(&s->parts[k].box, &over);
         begin += size;
     }
-    n->body = run_concat;
-    n->state = s;
     return OK;
 }
 
-static status run_zero(const cpu_node *n, const cpu_call *c, error *err)
+static void run_zero(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     team_zero(c->out[0], n->program->bytes[n->node->out[0]]);
-    return OK;
 }
 
-status cpu_plan_zero(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_zero(cpu_node *n)
 {
-    (void)p;
-    (void)err;
-    n->body = run_zero;
+    n->kernel = run_zero;
     return OK;
 }

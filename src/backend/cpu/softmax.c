@@ -9,7 +9,6 @@
 #include "backend/cpu/rows.h"
 #include "backend/cpu/team.h"
 #include "backend/math.h"
-#include "common/base/alloc.h"
 #include "graph/axis_split.h"
 
 #include <string.h>
@@ -228,38 +227,33 @@ static int64_t outer_grain(const softmax_state *s)
     return SOFTMAX_GRAIN / (s->axis * s->inner + 1) + 1;
 }
 
-static status run_softmax(const cpu_node *n, const cpu_call *c, error *err)
+static void run_softmax(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const softmax_state *s = n->state;
     softmax_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
     team_for(s->outer, outer_grain(s), forward_outer, &t);
-    return OK;
 }
 
-static status run_softmax_bwd(const cpu_node *n, const cpu_call *c, error *err)
+static void run_softmax_bwd(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const softmax_state *s = n->state;
     softmax_task t = {.s = s, .y = c->out[0], .x = c->in[0], .z = c->in[1]};
     team_for(s->outer, outer_grain(s), backward_outer, &t);
-    return OK;
 }
 
-static softmax_state *state_new(backend_program *p, const cpu_node *n)
+static softmax_state *state_new(const cpu_node *n)
 {
     const axis_attr *a = n->node->attr;
     axis_split at = axis_split_of(&node_in(n, 0)->shape, a->axis);
-    softmax_state *s = arena_alloc(p->arena, sizeof *s);
+    softmax_state *s = node_alloc(n, sizeof *s);
     *s = (softmax_state){.outer = at.outer, .axis = at.n, .inner = at.inner};
     s->log = n->node->op == OP_LOG_SOFTMAX || n->node->op == OP_LOG_SOFTMAX_BWD;
     return s;
 }
 
-status cpu_plan_softmax(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_softmax(cpu_node *n)
 {
-    (void)err;
-    n->body = graph_op_of(n->node->op)->traits & OP_BACKWARD ? run_softmax_bwd : run_softmax;
-    n->state = state_new(p, n);
+    n->kernel = graph_op_of(n->node->op)->traits & OP_BACKWARD ? run_softmax_bwd : run_softmax;
+    n->state = state_new(n);
     return OK;
 }

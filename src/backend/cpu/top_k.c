@@ -5,7 +5,6 @@
  */
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
-#include "common/base/alloc.h"
 #include "graph/axis_split.h"
 
 #include <string.h>
@@ -106,31 +105,27 @@ static void find_lines(int64_t begin, int64_t end, void *arg)
         find_line(arg, line);
 }
 
-static status run_top_k(const cpu_node *n, const cpu_call *c, error *err)
+static void run_top_k(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const top_k_state *s = n->state;
     top_k_task t = {
         .s = s, .values = c->out[0], .indices = c->out[1], .x = c->in[0], .heaps = c->scratch};
     team_for(s->outer * s->inner, TOP_GRAIN / (s->size + 1) + 1, find_lines, &t);
-    return OK;
 }
 
-status cpu_plan_top_k(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_top_k(cpu_node *n)
 {
     const top_k_attr *a = n->node->attr;
     const graph_value *x = node_in(n, 0);
     dtype t = x->dtype;
     if (t != DT_F32 && t != DT_I64 && t != DT_I32 && t != DT_U8)
-        return FAIL(err, E_UNSUPPORTED, "an order of %s, known are float32, int64, int32 and uint8",
+        return FAIL(n->err, E_UNSUPPORTED, "an order of %s, known are float32, int64, int32 and uint8",
                     dtype_name(t));
-    top_k_state *s = arena_alloc(p->arena, sizeof *s);
+    top_k_state *s = node_runs(n, run_top_k, sizeof *s);
     axis_split at = axis_split_of(&x->shape, a->axis);
     *s = (top_k_state){.outer = at.outer, .size = at.n, .inner = at.inner, .k = a->k};
     s->smallest = a->smallest;
     s->type = t;
-    n->body = run_top_k;
-    n->state = s;
     n->scratch_bytes = (size_t)(s->outer * s->inner * s->k) * sizeof(place);
     return OK;
 }

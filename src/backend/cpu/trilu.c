@@ -1,7 +1,6 @@
 /* Trilu: rows of a matrix with one end cleared. */
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
-#include "common/base/alloc.h"
 #include "graph/axis_split.h"
 
 #include <string.h>
@@ -39,21 +38,18 @@ static void trilu_rows(int64_t begin, int64_t end, void *arg)
     }
 }
 
-static status run_trilu(const cpu_node *n, const cpu_call *c, error *err)
+static void run_trilu(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const trilu_state *s = n->state;
     trilu_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
     team_for(s->all, TRILU_GRAIN / (s->cols + 1) + 1, trilu_rows, &t);
-    return OK;
 }
 
-status cpu_plan_trilu(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_trilu(cpu_node *n)
 {
-    (void)err;
     const trilu_attr *a = n->node->attr;
     const graph_value *x = node_in(n, 0);
-    trilu_state *s = arena_alloc(p->arena, sizeof *s);
+    trilu_state *s = node_runs(n, run_trilu, sizeof *s);
     axis_split at = axis_split_of(&x->shape, x->shape.rank - 2);
     s->rows = at.n;
     s->cols = at.inner;
@@ -61,7 +57,5 @@ status cpu_plan_trilu(backend_program *p, cpu_node *n, error *err)
     s->k = a->k < -s->rows ? -s->rows : a->k > s->cols ? s->cols : a->k;
     s->upper = a->upper;
     s->element = dtype_bytes(x->dtype);
-    n->body = run_trilu;
-    n->state = s;
     return OK;
 }

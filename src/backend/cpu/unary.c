@@ -7,7 +7,6 @@
 #include "backend/cpu/team.h"
 #include "backend/math.h"
 #include "backend/unary_math.h"
-#include "common/base/alloc.h"
 #include "common/base/simd.h"
 
 enum { UNARY_GRAIN = 16384 };
@@ -84,15 +83,13 @@ static void run_piece(int64_t begin, int64_t end, void *arg)
     s->loop(t->y + begin, t->a + begin, b, end - begin, s->p, s->q);
 }
 
-static status run_unary(const cpu_node *n, const cpu_call *c, error *err)
+static void run_unary(const cpu_node *n, const cpu_call *c)
 {
-    (void)err;
     const unary_state *s = n->state;
     unary_task t = {.s = s, .y = c->out[0], .a = c->in[0]};
     if (n->node->n_in > 1)
         t.b = c->in[1];
     team_for(s->elements, UNARY_GRAIN, run_piece, &t);
-    return OK;
 }
 
 static void choose_loop(unary_state *s, const cpu_node *at)
@@ -120,12 +117,10 @@ static bool zero_stays(const unary_state *s)
     return y == 0.0f;
 }
 
-status cpu_plan_unary(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_unary(cpu_node *n)
 {
-    unary_state *s = arena_alloc(p->arena, sizeof *s);
+    unary_state *s = node_runs(n, n->fused ? node_copy_apart : run_unary, sizeof *s);
     choose_loop(s, n);
-    TRY(node_follow(p, n, n->node->n_in, zero_stays(s), &s->elements, err));
-    n->body = n->fused ? node_copy_apart : run_unary;
-    n->state = s;
+    TRY(node_follow(n->program, n, n->node->n_in, zero_stays(s), &s->elements, n->err));
     return OK;
 }

@@ -30,11 +30,11 @@ static broadcast_loop where_of(dtype t)
     }
 }
 
-status cpu_plan_where(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_where(cpu_node *n)
 {
     dtype t = node_out(n, 0)->dtype;
     broadcast_loop choice = choices[n->node->op], loop = choice ? choice : where_of(t);
     if (!loop)
-        return FAIL(err, E_UNSUPPORTED, "a choice of %s", dtype_name(t));
-    return broadcast_plan(p, n, loop, err);
+        return FAIL(n->err, E_UNSUPPORTED, "a choice of %s", dtype_name(t));
+    return broadcast_plan(n, loop);
 }

@@ -82,7 +82,7 @@ static status cuda_prepare(backend_program *p, int32_t node, backend_kernel *ret
     (void)err;
     cuda_node *n = &p->nodes[node];
     *ret = (backend_kernel){
-        .run = n->body ? cuda_node_run : NULL,
+        .run = cuda_node_computes(n) ? cuda_node_run : NULL,
         .state = n,
         .workspace_bytes = n->scratch_bytes,
     };
@@ -111,7 +111,7 @@ static size_t cuda_operand_bytes(const backend_program *p, int32_t node, graph_o
     const cuda_node *n = &p->nodes[node];
     const cuda_group *group = p->group[node];
     size_t bytes = 0;
-    if (!n->body)
+    if (!cuda_node_computes(n))
         return 0;
     for (int32_t i = 0; i < n->n_reads; i++)
         if (n->reads[i] != GRAPH_NONE && !holds(n->reads, i, n->reads[i]))

@@ -7,6 +7,24 @@
 
 #include <inttypes.h>
 
+bool cuda_node_computes(const cuda_node *n)
+{
+    return n->launch || n->body;
+}
+
+void *cuda_node_alloc(const cuda_node *n, size_t bytes)
+{
+    return arena_alloc(n->program->arena, bytes);
+}
+
+void *cuda_node_runs(cuda_node *n, cuda_launch launch, size_t state_bytes)
+{
+    void *state = cuda_node_alloc(n, state_bytes);
+    n->launch = launch;
+    n->state = state;
+    return state;
+}
+
 const graph_value *cuda_in(const cuda_node *n, int i)
 {
     if (i >= n->node->n_in || n->node->in[i] == GRAPH_NONE)
@@ -130,31 +148,6 @@ launch_dropout cuda_dropout(float ratio, uint64_t seed, uint64_t stream)
         .threshold = drop_threshold(ratio),
         .scale = drop_scale(ratio),
     };
-}
-
-struct cuda_table {
-    void *memory;
-    struct cuda_table *next;
-};
-
-status cuda_table(backend_program *p, const void *data, size_t bytes, const void **ret, error *err)
-{
-    void *memory = NULL;
-    cuda_stream q = p->backend->queues[QUEUE_COMPUTE];
-    TRY(cuda_alloc(p->backend, SPACE_DEVICE, bytes, "a table", &memory, err));
-    struct cuda_table *t = arena_alloc(p->arena, sizeof *t);
-    *t = (struct cuda_table){memory, p->tables};
-    p->tables = t;
-    TRY_CUDA(cudaMemcpyAsync(memory, data, bytes, cudaMemcpyHostToDevice, q), "a copy", err);
-    *ret = memory;
-    return device_check(cudaStreamSynchronize(q), "a copy", err);
-}
-
-void cuda_tables_release(backend_program *p)
-{
-    for (struct cuda_table *t = p->tables; t; t = t->next)
-        cuda_release(p->backend, SPACE_DEVICE, t->memory);
-    p->tables = NULL;
 }
 
 status program_fault(const backend_program *p, uint64_t word, error *err)

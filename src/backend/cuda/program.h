@@ -45,7 +45,9 @@ typedef struct cuda_call {
     uint64_t *fault;        /* a kernel that checks sets it to the least fault_node | element */
 } cuda_call;
 
-/* Enqueues. Whether a launch was refused is looked up by the caller. */
+/* What a node runs, which enqueues: a launch, or a body, which may fail. Whether a kernel was refused is
+ * looked up by the caller. */
+typedef void (*cuda_launch)(const cuda_node *n, const cuda_call *c);
 typedef status (*cuda_body)(const cuda_node *n, const cuda_call *c, error *err);
 
 struct cuda_node {
@@ -54,8 +56,10 @@ struct cuda_node {
     graph_val *reads, *writes;  /* GRAPH_NONE: absent */
     int32_t n_reads, n_writes;
     const cuda_chain *before, *behind;  /* of a group: what its kernel does beside; or NULL */
-    cuda_body body;         /* NULL: nothing to do, no output has elements */
+    cuda_launch launch;
+    cuda_body body;         /* both NULL: nothing to do, no output has elements */
     const void *state;      /* the body's, in the program's arena */
+    error *err;             /* while it is planned */
     size_t scratch_bytes;
     const char *by;         /* as backend.h's done_by */
     cuda_edge *in, *out;    /* [graph_node_slots], [n_out] */
@@ -81,6 +85,14 @@ struct backend_program {
     struct lt_matmul *lt;   /* all matmuls that are cuBLASLt's */
     struct dnn_graph *dnn;  /* all graphs that are cuDNN's */
 };
+
+/* Whether it runs anything. */
+bool cuda_node_computes(const cuda_node *n);
+
+/* For plan functions: memory in the program's arena, zeroed; and the node runs that launch with such
+ * memory as its state. */
+void *cuda_node_alloc(const cuda_node *n, size_t bytes);
+void *cuda_node_runs(cuda_node *n, cuda_launch launch, size_t state_bytes);
 
 const graph_value *cuda_in(const cuda_node *n, int i);      /* NULL if absent */
 const graph_value *cuda_out(const cuda_node *n, int i);

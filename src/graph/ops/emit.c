@@ -55,6 +55,23 @@ status emit_backward(const graph_gradient *d, error *err)
     return emit_gradients(d, info->bwd.op, in, n, err);
 }
 
+/* What products read of v, if that is a rounded copy; otherwise v. */
+static graph_val rounded_copy(const graph *g, graph_val v)
+{
+    for (int32_t i = graph_value_at(g, v)->def + 1; i < graph_n_nodes(g); i++) {
+        const graph_node *n = graph_node_at(g, i);
+        if (n->op == OP_TO_HALF && n->in[0] == v)
+            return n->out[0];
+    }
+    return v;
+}
+
+status emit_by_sign(const graph_gradient *d, error *err)
+{
+    graph_val kept = rounded_copy(d->g, d->n.out[0]);
+    return emit_2(d->g, graph_op_of(d->n.op)->bwd.op, d->dy[0], kept, d->n.attr, &d->dx[0], err);
+}
+
 status emit_same(const graph_gradient *d, error *err)
 {
     (void)err;
@@ -135,6 +152,14 @@ static const graph_node *maker(const graph *g, graph_val v)
     return value->kind == VAL_TEMP ? graph_node_at(g, value->def) : NULL;
 }
 
+/* Whether it is a function of one element whose gradient reads what it was given. */
+static bool keeps_x(graph_op op)
+{
+    const graph_op_info *info = graph_op_of(op);
+    const uint8_t *reads = info->bwd.reads;
+    return info->traits & OP_INPLACE && reads[0] == DY(0) && reads[1] == X(0) && !reads[2];
+}
+
 status emit_factor_again(graph *g, graph_val factor, bool is_trained, graph_val *ret, error *err)
 {
     const graph_node *by = maker(g, factor);
@@ -142,7 +167,7 @@ status emit_factor_again(graph *g, graph_val factor, bool is_trained, graph_val 
     if (!by)
         return OK;
     bool rounds_param = by->op == OP_TO_HALF && graph_value_at(g, by->in[0])->kind == VAL_PARAM;
-    if (rounds_param || (is_trained && unary_keeps_x(by->op)))
+    if (rounds_param || (is_trained && keeps_x(by->op)))
         return emit_1(g, by->op, by->in[0], by->attr, ret, err);
     return OK;
 }

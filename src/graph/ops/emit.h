@@ -32,6 +32,10 @@ MUST_USE status emit_backward(const graph_gradient *d, error *err);
 #define READS(ID, ...)    .bwd = {OP_##ID, {__VA_ARGS__}}
 #define BACKWARD(ID, ...) .grad = emit_backward, READS(ID, __VA_ARGS__)
 
+/* A gradient rule: that node of dy and output 0, of which the sign is enough: a rounded copy that products
+ * read does, and has half the bytes. */
+MUST_USE status emit_by_sign(const graph_gradient *d, error *err);
+
 /* Gradient rules: dy as it is; in the shape of input 0; and zeros. */
 MUST_USE status emit_same(const graph_gradient *d, error *err);
 MUST_USE status emit_reshaped(const graph_gradient *d, error *err);
@@ -58,9 +62,6 @@ MUST_USE status emit_factor(graph *g, graph_val v, graph_val factor, graph_val *
  * `is_trained`: such a gradient will follow. */
 MUST_USE status emit_factor_again(graph *g, graph_val factor, bool is_trained, graph_val *ret,
                                   error *err);
-
-/* Of a function of unary.def: its gradient reads the input. For emit.c. */
-bool unary_keeps_x(graph_op op);
 
 graph_shape emit_shape_of(const graph *g, graph_val v); /* a copy: adding nodes moves values */
 

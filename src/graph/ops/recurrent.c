@@ -9,6 +9,7 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/recurrent_form.h"
 
 #include <inttypes.h>
 
@@ -21,20 +22,6 @@ static const attr_field fields[] = {
     ATTR_OURS(recurrent_attr, relu, ATTR_BOOL, 0),
     ATTR_MORE,
 };
-
-static int64_t gates_of(graph_op op)
-{
-    switch (op) {
-    case OP_LSTM:
-    case OP_LSTM_BWD:
-        return 4;
-    case OP_GRU:
-    case OP_GRU_BWD:
-        return 3;
-    default:
-        return 1;
-    }
-}
 
 static graph_shape shape_3(int64_t a, int64_t b, int64_t c)
 {
@@ -58,7 +45,7 @@ static status check(const graph *g, const graph_node *n, error *err)
 {
     const graph_shape *x = rule_shape(g, n, RECURRENT_X), *w = rule_shape(g, n, RECURRENT_W);
     recurrent_attr *a = (recurrent_attr *)n->attr;
-    int64_t gates = gates_of(n->op), directions = a->direction == RECURRENT_BOTH ? 2 : 1;
+    int64_t gates = recurrent_gates_of(n->op), directions = a->direction == RECURRENT_BOTH ? 2 : 1;
     TRY(rule_float(g, n, RECURRENT_X, err));
     if (x->rank != 3)
         return rule_fail(n, err, "the input %s must be [steps,batch,features]", SHAPE(x));

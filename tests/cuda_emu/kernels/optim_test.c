@@ -6,6 +6,7 @@
 #include "cuda_emu/machine.h"
 #include "optim/optim.h"
 #include "optim/update.h"
+#include "support/average.h"
 
 #include <string.h>
 
@@ -62,7 +63,7 @@ static void expect(const optim *o, const optim_call *call, size_t n_spans, size_
             state[k] = want_state[k] + s->first;
         now.decay = s->how == UPDATE_DECAYED;
         if (s->how == UPDATE_AVERAGE)
-            optim_average(0.9f, 0.25f, s->n, grad + s->first, w, w);
+            average(0.9f, 0.25f, s->n, grad + s->first, w, w);
         else
             optim_apply(o, &now, s->n, grad + s->first, w, w, (const float *const *)state, state);
     }

@@ -1,4 +1,5 @@
 /* Where values lie in oneDNN's order, where they are reordered, and what runs as one. */
+#include "backend/cpu/program.h"
 #include "support/window_attrs.h"
 #include "unit/backend/support_program.h"
 
@@ -48,6 +49,32 @@ static void build_cnn(program *p, graph_val *ret_loss)
     graph_keep(p->g, *ret_loss);
 }
 
+/* Inputs and outputs of the node that are reordered at every run: around its kernel, or because an
+ * alias operator met a blocked input. */
+static int reorders_of(const backend_program *p, int32_t node)
+{
+    const cpu_node *n = &p->nodes[node];
+    bool is_alias = graph_op_of(n->node->op)->traits & OP_ALIAS;
+    int count = is_alias && !n->aliases;
+    for (int i = 0; i < n->node->n_in; i++)
+        count += n->in[i].reorder != NULL;
+    for (int i = 0; i < n->node->n_out; i++)
+        count += n->out[i].reorder != NULL;
+    return count;
+}
+
+/* The node's work is done by the node that makes its input. */
+static bool is_fused(const program *p, const char *node)
+{
+    return p->loaded->nodes[program_node_named(p, node)].fused;
+}
+
+/* The value lies in an order of oneDNN's own. */
+static bool is_blocked(const backend_program *p, graph_val v)
+{
+    return p->layout[v] && !shim_layout_is_plain(p->layout[v]);
+}
+
 static graph_val output_of(const program *p, const char *node)
 {
     return graph_node_at(p->g, program_node_named(p, node))->out[0];
@@ -66,9 +93,9 @@ static void test_values_between_convolutions_stay_blocked(void **state)
     static const char *const blocked[] = {"conv1", "relu1", "pool1", "conv2",
                                           "bn2",   "relu2", "add3",  "conv4"};
     for (size_t i = 0; i < sizeof blocked / sizeof *blocked; i++)
-        assert_true(cpu_value_is_blocked(p.loaded, output_of(&p, blocked[i])));
-    assert_false(cpu_value_is_blocked(p.loaded, output_of(&p, "flatten")));
-    assert_false(cpu_value_is_blocked(p.loaded, loss));
+        assert_true(is_blocked(p.loaded, output_of(&p, blocked[i])));
+    assert_false(is_blocked(p.loaded, output_of(&p, "flatten")));
+    assert_false(is_blocked(p.loaded, loss));
     program_fini(&p);
 }
 
@@ -106,13 +133,13 @@ static void test_reorders_stand_at_the_edges_only(void **state)
     int at_dense_end = 0;
     for (int32_t i = 0; i < graph_n_nodes(p.g); i++) {
         const graph_node *n = graph_node_at(p.g, i);
-        int beyond = cpu_node_reorders(p.loaded, i) - reorders_allowed(&p, n);
+        int beyond = reorders_of(p.loaded, i) - reorders_allowed(&p, n);
         if (beyond <= 0)
             continue;
         /* dy comes plain out of the dense layer: each reader of it straightens it once */
         bool reads_plain_dy = n->op == OP_CONV_BWD_DATA || n->op == OP_CONV_BWD_WEIGHTS;
         if (!reads_plain_dy || beyond > 1)
-            fail_msg("%s: %d reorders", n->name, cpu_node_reorders(p.loaded, i));
+            fail_msg("%s: %d reorders", n->name, reorders_of(p.loaded, i));
         at_dense_end++;
     }
     assert_true(at_dense_end <= 2);
@@ -130,13 +157,13 @@ static void test_gradients_of_parameters_and_kept_values_are_plain(void **state)
     graph_val weight = program_input(&p, "weight", DT_F32, (graph_shape){.rank = 0});
     assert_int_equal(graph_backward(p.g, loss, weight, &p.err), OK);
     program_load(&p, 1);
-    assert_false(cpu_value_is_blocked(p.loaded, output_of(&p, "pool1")));
+    assert_false(is_blocked(p.loaded, output_of(&p, "pool1")));
     for (graph_val v = 0; v < graph_n_values(p.g); v++) {
         const graph_value *value = graph_value_at(p.g, v);
         if (value->kind != VAL_PARAM)
             continue;
-        assert_false(cpu_value_is_blocked(p.loaded, v));
-        assert_false(cpu_value_is_blocked(p.loaded, value->grad));
+        assert_false(is_blocked(p.loaded, v));
+        assert_false(is_blocked(p.loaded, value->grad));
         assert_int_equal(backend_cpu.value_bytes(p.loaded, value->grad),
                          graph_shape_elements(&value->shape) * 4);
     }
@@ -159,7 +186,7 @@ static void test_flatten_shares_memory_of_plain_values_only(void **state)
     program_load(&p, 1);
     assert_true(backend_cpu.can_alias(p.loaded, program_node_named(&p, "of_input")));
     assert_false(backend_cpu.can_alias(p.loaded, program_node_named(&p, "of_conv")));
-    assert_int_equal(cpu_node_reorders(p.loaded, program_node_named(&p, "of_conv")), 1);
+    assert_int_equal(reorders_of(p.loaded, program_node_named(&p, "of_conv")), 1);
     /* one element per channel: blocks of channels are rows */
     assert_true(backend_cpu.can_alias(p.loaded, program_node_named(&p, "of_mean")));
     program_fini(&p);
@@ -204,11 +231,11 @@ static void test_relu_is_fused_where_nobody_else_looks(void **state)
     program_node(&p, OP_RELU, "relu_kept", NULL, 1, &c, NULL);
     program_node(&p, OP_RELU, "relu_sum", NULL, 1, &d, NULL);
     program_load(&p, 1);
-    assert_true(cpu_node_is_fused(p.loaded, program_node_named(&p, "relu_alone")));
+    assert_true(is_fused(&p, "relu_alone"));
     assert_true(backend_cpu.can_run_inplace(p.loaded, program_node_named(&p, "relu_alone")));
-    assert_false(cpu_node_is_fused(p.loaded, program_node_named(&p, "relu_watched")));
-    assert_false(cpu_node_is_fused(p.loaded, program_node_named(&p, "relu_kept")));
-    assert_false(cpu_node_is_fused(p.loaded, program_node_named(&p, "relu_sum")));
+    assert_false(is_fused(&p, "relu_watched"));
+    assert_false(is_fused(&p, "relu_kept"));
+    assert_false(is_fused(&p, "relu_sum"));
     /* with memory of its own the fused Relu still has its value */
     program_fill_sources(&p);
     program_run(&p);

@@ -13,6 +13,7 @@
 #include "common/base/json.h"
 #include "common/base/rng.h"
 #include "optim/optim.h"
+#include "support/average.h"
 
 #include <math.h>
 #include <string.h>
@@ -419,14 +420,14 @@ static void average_moves_by_its_momentum(void **state)
         value[i] = rng_normal(&r, i);
         in[i] = rng_normal(&r, N + i);
     }
-    optim_average(0.9f, 1, N, value, in, whole);
+    average(0.9f, 1, N, value, in, whole);
     for (int i = 0; i < N; i++)
         assert_true(fabs(0.9 * (double)in[i] + 0.1 * (double)value[i] - (double)whole[i]) < 1e-6);
     for (size_t cut = 0; cut <= N; cut++) {
         float parts[N];
         memcpy(parts, in, sizeof in);
-        optim_average(0.9f, 1, cut, value, parts, parts);
-        optim_average(0.9f, 1, N - cut, value + cut, parts + cut, parts + cut);
+        average(0.9f, 1, cut, value, parts, parts);
+        average(0.9f, 1, N - cut, value + cut, parts + cut, parts + cut);
         assert_memory_equal(parts, whole, sizeof whole);
     }
 }

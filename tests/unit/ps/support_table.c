@@ -10,6 +10,7 @@
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "common/parts/placement.h"
+#include "support/average.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +143,7 @@ static void tensor_step(whole *w, int32_t tensor, float scale, const float *grad
     if (d->kind == TENSOR_FROZEN)
         return;
     if (d->kind == TENSOR_STATE) {
-        optim_average(d->momentum, 1, n, grad + at, w->weights + at, w->weights + at);
+        average(d->momentum, 1, n, grad + at, w->weights + at, w->weights + at);
         return;
     }
     optim_call call = {

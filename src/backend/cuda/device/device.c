@@ -17,17 +17,6 @@ status device_check(cudaError_t e, const char *what, error *err)
                 cudaGetErrorString(e), cudaGetErrorName(e));
 }
 
-bool device_wants(const char *variable)
-{
-    const char *word = getenv(variable);
-    return !word || strcmp(word, "0") != 0;
-}
-
-bool device_asks(const char *variable)
-{
-    return getenv(variable) && device_wants(variable);
-}
-
 static const char *visible_devices(void)
 {
     const char *ids = getenv("CUDA_VISIBLE_DEVICES");

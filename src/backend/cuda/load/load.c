@@ -72,6 +72,14 @@ static void take_spine(cuda_node *n, const cuda_node *spine)
     n->fault_node = fault_node;
 }
 
+static status plan_by(cuda_plan plan, cuda_node *n, error *err)
+{
+    n->err = err;
+    status st = plan(n);
+    n->err = NULL;
+    return st;
+}
+
 /* The others of a group have nothing to run. */
 static status plan_group(backend_program *p, cuda_node *n, const cuda_group *group, error *err)
 {
@@ -85,7 +93,7 @@ static status plan_group(backend_program *p, cuda_node *n, const cuda_group *gro
     if (group->relu_of == GRAPH_NONE)
         n->before = cuda_chain_plan(p, n, &group->before, true);
     n->behind = cuda_chain_plan(p, n, &group->behind, false);
-    return is_chain ? cuda_plan_chain(p, n, err) : cuda_plan_of[n->node->op](p, n, err);
+    return plan_by(is_chain ? cuda_plan_chain : cuda_plan_of[n->node->op], n, err);
 }
 
 /* Weights are rounded for forward, and for backward once more, which saves memory where rounding costs
@@ -124,7 +132,7 @@ static status plan_one(backend_program *p, cuda_node *n, error *err)
     if (!has_elements)
         return OK;
     TRY(check_types(n, err));
-    return (cuda_node_is_empty(n) ? cuda_plan_empty : cuda_plan_of[n->node->op])(p, n, err);
+    return plan_by(cuda_node_is_empty(n) ? cuda_plan_empty : cuda_plan_of[n->node->op], n, err);
 }
 
 /* Every node is tried, so that the message names all that have no kernel. */
@@ -197,7 +205,10 @@ status cuda_node_run(void *state, void *const *addresses, void *workspace, error
     for (int i = 0; i < n->n_writes; i++)
         c->out[i] = n->writes[i] == GRAPH_NONE ? NULL : addresses[n->writes[i]];
     storage_bring(n, c);
-    TRY(n->body(n, c, err));
+    if (n->launch)
+        n->launch(n, c);
+    else
+        TRY(n->body(n, c, err));
     storage_leave(n, c, addresses);
     return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
 }

@@ -354,9 +354,9 @@ static void place(cuda_node *n, cuda_edge *e, const graph_value *v)
 
 void storage_finish(cuda_node *n)
 {
-    for (int i = 0; i < n->node->n_in && n->body; i++)
+    for (int i = 0; i < n->node->n_in && cuda_node_computes(n); i++)
         place(n, &n->in[i], cuda_in(n, i));
-    for (int i = 0; i < n->node->n_out && n->body; i++)
+    for (int i = 0; i < n->node->n_out && cuda_node_computes(n); i++)
         place(n, &n->out[i], cuda_out(n, i));
 }
 

@@ -4,7 +4,6 @@
 #include "backend/cuda/kernels/sort.h"
 #include "backend/cuda/kernels/top_k.h"
 #include "backend/cuda/plan/plan.h"
-#include "common/base/alloc.h"
 #include "graph/axis_split.h"
 
 /* Lines of at least so many elements that lie together in memory, about, get a block. */
@@ -19,25 +18,19 @@ static launch_along_call along_axis(const graph_value *x, int32_t axis)
     return c;
 }
 
-static status run_arg(const cuda_node *n, const cuda_call *c, error *err)
+static void run_arg(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_arg(c->stream, n->state, c->out[0], c->in[0]);
-    return OK;
 }
 
-static status run_hardmax(const cuda_node *n, const cuda_call *c, error *err)
+static void run_hardmax(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_hardmax(c->stream, n->state, c->out[0], c->in[0]);
-    return OK;
 }
 
-static status run_cum_sum(const cuda_node *n, const cuda_call *c, error *err)
+static void run_cum_sum(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_cum_sum(c->stream, n->state, c->out[0], c->in[0]);
-    return OK;
 }
 
 static launch_along_call choose_along(cuda_node *n, const graph_value *x)
@@ -47,27 +40,27 @@ static launch_along_call choose_along(cuda_node *n, const graph_value *x)
         launch_along_call c = along_axis(x, a->axis);
         c.exclusive = a->exclusive;
         c.reverse = a->reverse;
-        n->body = run_cum_sum;
+        n->launch = run_cum_sum;
         return c;
     }
     if (n->node->op == OP_HARDMAX) {
-        n->body = run_hardmax;
+        n->launch = run_hardmax;
         return along_axis(x, ((const axis_attr *)n->node->attr)->axis);
     }
     const arg_attr *a = n->node->attr;
     launch_along_call c = along_axis(x, a->axis);
     c.last = a->last;
     c.smallest = n->node->op == OP_ARG_MIN;
-    n->body = run_arg;
+    n->launch = run_arg;
     return c;
 }
 
-status cuda_plan_along(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_along(cuda_node *n)
 {
     const graph_value *x = cuda_in(n, 0);
     if (x->dtype != DT_F32 && x->dtype != DT_I64 && x->dtype != DT_I32)
-        return FAIL(err, E_UNSUPPORTED, "%s along an axis", dtype_name(x->dtype));
-    launch_along_call *s = arena_alloc(p->arena, sizeof *s);
+        return FAIL(n->err, E_UNSUPPORTED, "%s along an axis", dtype_name(x->dtype));
+    launch_along_call *s = cuda_node_alloc(n, sizeof *s);
     *s = choose_along(n, x);
     n->state = s;
     return OK;
@@ -82,12 +75,10 @@ typedef struct top_k_state {
     int line_bits; /* of the number of a line; 0: there is one */
 } top_k_state;
 
-static status run_short(const cuda_node *n, const cuda_call *c, error *err)
+static void run_short(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const top_k_state *s = n->state;
     launch_top_k(c->stream, &s->call, c->out[0], c->out[1], c->in[0]);
-    return OK;
 }
 
 /* In the scratch memory: keys, sorted keys, two orders, workspace for sorting. */
@@ -115,9 +106,8 @@ static void sort_by(const top_k_state *s, const cuda_call *c, top_k_sort *t, lau
     t->from = made;
 }
 
-static status run_long(const cuda_node *n, const cuda_call *c, error *err)
+static void run_long(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const top_k_state *s = n->state;
     uint32_t *scratch = c->scratch;
     top_k_sort t = {scratch, scratch + s->n, scratch + 2 * s->n, scratch + 3 * s->n,
@@ -128,7 +118,6 @@ static status run_long(const cuda_node *n, const cuda_call *c, error *err)
     if (s->line_bits > 0)
         sort_by(s, c, &t, TOP_K_LINE, false);
     launch_top_k_sorted(c->stream, &s->call, c->out[0], c->out[1], c->in[0], t.from);
-    return OK;
 }
 
 static status check_top_k(const top_k_state *s, error *err)
@@ -144,12 +133,13 @@ static status check_top_k(const top_k_state *s, error *err)
     return OK;
 }
 
-status cuda_plan_top_k(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_top_k(cuda_node *n)
 {
     const top_k_attr *a = n->node->attr;
     const graph_value *x = cuda_in(n, 0);
     launch_along_call along = along_axis(x, a->axis);
-    top_k_state *s = arena_alloc(p->arena, sizeof *s);
+    bool is_long = along.axis > LAUNCH_TOP_K_SHORT;
+    top_k_state *s = cuda_node_runs(n, is_long ? run_long : run_short, sizeof *s);
     s->call = (launch_top_k_call){.outer = along.outer,
                                   .size = along.axis,
                                   .inner = along.inner,
@@ -160,10 +150,8 @@ status cuda_plan_top_k(backend_program *p, cuda_node *n, error *err)
     s->word_bits = x->dtype == DT_U8 ? 8 : 32;
     while (s->line_bits < 32 && along.outer * along.inner > (int64_t)1 << s->line_bits)
         s->line_bits++;
-    TRY(check_top_k(s, err));
-    n->state = s;
-    n->body = along.axis <= LAUNCH_TOP_K_SHORT ? run_short : run_long;
-    if (n->body == run_long)
+    TRY(check_top_k(s, n->err));
+    if (is_long)
         n->scratch_bytes = 4 * (size_t)s->n * sizeof(uint32_t) + launch_sort_workspace_bytes(s->n);
     return OK;
 }

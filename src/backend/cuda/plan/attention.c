@@ -86,19 +86,19 @@ static void set_layouts(attention_state *s)
 }
 
 /* Operands stand among the inputs from `first` on: q, k, v, mask, batch id. */
-static status plan(backend_program *p, cuda_node *n, int first, attention_state **ret, error *err)
+static status plan(cuda_node *n, int first, attention_state **ret, error *err)
 {
     char why[ATTENTION_WHY];
     const attention_attr *a = n->node->attr;
     const graph_value *q = cuda_in(n, first), *k = cuda_in(n, first + 1);
     const graph_value *v = cuda_in(n, first + 2), *mask = cuda_in(n, first + 3);
-    attention_state *s = arena_alloc(p->arena, sizeof *s);
+    attention_state *s = cuda_node_alloc(n, sizeof *s);
     launch_attention *t = &s->launch;
     tile_kind kind;
     BUG_ON(!attention_form_of(a, &q->shape, k ? &k->shape : NULL, v ? &v->shape : NULL, &s->form,
                               why));
     TRY(type_of(q->dtype, &t->operands, err));
-    TRY(cuda_matmul_kind(p, q->dtype, &kind, err));
+    TRY(cuda_matmul_kind(n->program, q->dtype, &kind, err));
     TRY(check_size(&s->form, err));
     set_layouts(s);
     t->scale = a->scale;
@@ -106,7 +106,7 @@ static status plan(backend_program *p, cuda_node *n, int first, attention_state 
     t->past = a->past;
     t->results = cuda_launch_type(first ? cuda_in_storage(n, 0).type : cuda_out_storage(n, 0).type);
     t->matmuls = kind == TILE_F32 ? MATMULS_FFMA : MATMULS_MMA;
-    t->shared_limit = p->backend->shared_limit;
+    t->shared_limit = n->program->backend->shared_limit;
     s->drop = cuda_dropout(a->ratio, a->seed, a->stream);
     if (mask)
         broadcast_mask(t, mask);
@@ -140,14 +140,12 @@ static launch_attention launch_of(const cuda_node *n, const cuda_call *c, int fi
     return t;
 }
 
-static status run_attention(const cuda_node *n, const cuda_call *c, error *err)
+static void run_attention(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_attention t = launch_of(n, c, 0);
     t.y = c->out[0];
     t.lse = c->out[1];
     launch_attention_forward(c->stream, &t);
-    return OK;
 }
 
 static void *gradient_at(void *x, const attention_layout *l, size_t bytes)
@@ -175,13 +173,11 @@ static launch_attention_bwd bwd_of(const cuda_node *n, const cuda_call *c, void 
     return b;
 }
 
-static status run_attention_bwd(const cuda_node *n, const cuda_call *c, error *err)
+static void run_attention_bwd(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const attention_state *s = n->state;
     launch_attention_bwd b = bwd_of(n, c, c->out, bytes_of(s->launch.results));
     launch_attention_backward(c->stream, &b);
-    return OK;
 }
 
 /* --- by cuDNN --- */
@@ -278,14 +274,16 @@ static status ask_dnn(cuda_node *n, int first, attention_state *s, dnn_plan_of *
     return st == OK || st == E_UNSUPPORTED ? OK : FAIL(err, st, "%s", why.text);
 }
 
-status cuda_plan_attention(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_attention(cuda_node *n)
 {
     attention_state *s = NULL;
-    TRY(plan(p, n, 0, &s, err));
-    TRY(ask_dnn(n, 0, s, dnn_attention_plan, err));
-    n->body = s->dnn ? run_by_dnn : run_attention;
-    if (!s->dnn)
+    TRY(plan(n, 0, &s, n->err));
+    TRY(ask_dnn(n, 0, s, dnn_attention_plan, n->err));
+    if (!s->dnn) {
+        n->launch = run_attention;
         return OK;
+    }
+    n->body = run_by_dnn;
     if (cuda_out_storage(n, 0).type != cuda_in(n, 0)->dtype)
         s->y = copy_of(n, &s->form.y_shape);
     s->dnn_scratch = reserve(n, dnn_scratch_bytes(s->dnn));
@@ -304,38 +302,37 @@ static void plan_copies(cuda_node *n, attention_state *s)
             s->gradients[i] = copy_of(n, &cuda_in(n, 3 + i)->shape);
 }
 
-status cuda_plan_attention_bwd(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_attention_bwd(cuda_node *n)
 {
     attention_state *s = NULL;
-    TRY(plan(p, n, 3, &s, err));
-    TRY(ask_dnn(n, 3, s, dnn_attention_bwd_plan, err));
+    TRY(plan(n, 3, &s, n->err));
+    TRY(ask_dnn(n, 3, s, dnn_attention_bwd_plan, n->err));
     reserve(n, (size_t)(s->form.batch * s->form.q_heads * s->form.q_length) * sizeof(float));
-    n->body = s->dnn ? run_bwd_by_dnn : run_attention_bwd;
-    if (!s->dnn)
+    if (!s->dnn) {
+        n->launch = run_attention_bwd;
         return OK;
+    }
+    n->body = run_bwd_by_dnn;
     plan_copies(n, s);
     s->dnn_scratch = reserve(n, dnn_scratch_bytes(s->dnn));
     return OK;
 }
 
-static status run_rotary(const cuda_node *n, const cuda_call *c, error *err)
+static void run_rotary(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_rotary t = *(const launch_rotary *)n->state;
     t.x = c->in[0];
     t.cosine = c->in[1];
     t.sine = c->in[2];
     t.y = c->out[0];
     launch_rotary_embedding(c->stream, &t);
-    return OK;
 }
 
-status cuda_plan_rotary(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_rotary(cuda_node *n)
 {
-    (void)err;
     const rotary_attr *a = n->node->attr;
     rotary_form f = rotary_form_of(a, &cuda_in(n, 0)->shape);
-    launch_rotary *t = arena_alloc(p->arena, sizeof *t);
+    launch_rotary *t = cuda_node_runs(n, run_rotary, sizeof *t);
     *t = (launch_rotary){.rows = f.rows,
                          .heads = f.heads,
                          .length = f.length,
@@ -345,8 +342,6 @@ status cuda_plan_rotary(backend_program *p, cuda_node *n, error *err)
                          .interleaved = a->interleaved,
                          .inverse = a->inverse,
                          .type = cuda_launch_type(cuda_in_storage(n, 0).type)};
-    n->body = run_rotary;
-    n->state = t;
     n->takes_inplace = true;
     return OK;
 }

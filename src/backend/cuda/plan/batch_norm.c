@@ -29,11 +29,11 @@ bool cuda_norm_is_channels_last(const cuda_node *n)
     return axis_split_of(&cuda_in(n, 0)->shape, 1).inner == 1 || cuda_in_storage(n, 0).channels_last;
 }
 
-static norm_state *state_new(backend_program *p, cuda_node *n, size_t piece_bytes)
+static norm_state *state_new(cuda_node *n, size_t piece_bytes)
 {
     const batch_norm_attr *a = n->node->attr;
     axis_split at = axis_split_of(&cuda_in(n, 0)->shape, 1);
-    norm_state *s = arena_alloc(p->arena, sizeof *s);
+    norm_state *s = cuda_node_alloc(n, sizeof *s);
     launch_batch_norm_call *c = &s->call;
     *c = (launch_batch_norm_call){
         .type = cuda_launch_type(cuda_in_storage(n, 0).type),
@@ -66,9 +66,8 @@ static void *or_scratch(void *wanted, const norm_state *s, int piece, const cuda
     return wanted ? wanted : (char *)c->scratch + s->vectors + (size_t)piece * s->vector;
 }
 
-static status run_norm(const cuda_node *n, const cuda_call *c, error *err)
+static void run_norm(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const norm_state *s = n->state;
     launch_batch_norm_call call = call_of(s, c);
     launch_chain_call chain;
@@ -82,20 +81,17 @@ static status run_norm(const cuda_node *n, const cuda_call *c, error *err)
         variance = made_variance;
     }
     launch_batch_norm(c->stream, &call, c->out[0], c->in[0], c->in[1], c->in[2], mean, variance);
+}
+
+status cuda_plan_batch_norm(cuda_node *n)
+{
+    state_new(n, MOMENTS_BYTES);
+    n->launch = run_norm;
     return OK;
 }
 
-status cuda_plan_batch_norm(backend_program *p, cuda_node *n, error *err)
+static void run_norm_bwd(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
-    state_new(p, n, MOMENTS_BYTES);
-    n->body = run_norm;
-    return OK;
-}
-
-static status run_norm_bwd(const cuda_node *n, const cuda_call *c, error *err)
-{
-    (void)err;
     const norm_state *s = n->state;
     launch_batch_norm_call call = call_of(s, c);
     launch_chain_call chain;
@@ -109,41 +105,39 @@ static status run_norm_bwd(const cuda_node *n, const cuda_call *c, error *err)
     launch_batch_norm_bwd(c->stream, &call, c->out[0], or_scratch(c->out[1], s, 0, c),
                           or_scratch(c->out[2], s, 1, c), c->in[4], c->in[0], c->in[1], c->in[2],
                           c->in[3], s->training);
-    return OK;
 }
 
 /* Reads the gradients of Relu's result instead, and the bias, which with the other operands tells
  * what that was made of. The bias is still the forward's: servers move it when they have its
  * gradient, made here. */
-static void look_through_relu(backend_program *p, cuda_node *n, const cuda_group *group,
+static void look_through_relu(cuda_node *n, const cuda_group *group,
                               norm_state *s)
 {
-    const graph_node *relu = graph_node_at(p->g, group->before.at[0].node);
+    const graph_node *relu = graph_node_at(n->program->g, group->before.at[0].node);
     n->reads[4] = relu->in[0];
     s->relu_bias = n->n_reads;
-    n->reads[n->n_reads++] = graph_node_at(p->g, group->relu_of)->in[2];
+    n->reads[n->n_reads++] = graph_node_at(n->program->g, group->relu_of)->in[2];
     n->scratch_bytes += (size_t)s->call.channels * LINE_BYTES;
 }
 
-static void take_shares(backend_program *p, cuda_node *n, const cuda_group *group, norm_state *s)
+static void take_shares(cuda_node *n, const cuda_group *group, norm_state *s)
 {
-    const graph_node *product = graph_node_at(p->g, group->shares[0]);
+    const graph_node *product = graph_node_at(n->program->g, group->shares[0]);
     s->share = n->n_reads;
     n->reads[n->n_reads++] = product->in[product->in[0] == n->node->in[2]];
     s->shares = n->n_writes;
     for (int k = 0; k < 2; k++)
-        n->writes[n->n_writes++] = graph_node_at(p->g, group->shares[k])->out[0];
+        n->writes[n->n_writes++] = graph_node_at(n->program->g, group->shares[k])->out[0];
 }
 
-status cuda_plan_batch_norm_bwd(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_batch_norm_bwd(cuda_node *n)
 {
-    (void)err;
-    norm_state *s = state_new(p, n, GRADIENTS_BYTES);
-    const cuda_group *group = p->group[n - p->nodes];
+    norm_state *s = state_new(n, GRADIENTS_BYTES);
+    const cuda_group *group = n->program->group[n - n->program->nodes];
     if (group && group->relu_of != GRAPH_NONE)
-        look_through_relu(p, n, group, s);
+        look_through_relu(n, group, s);
     if (group && group->shares[0] != GRAPH_NONE)
-        take_shares(p, n, group, s);
-    n->body = run_norm_bwd;
+        take_shares(n, group, s);
+    n->launch = run_norm_bwd;
     return OK;
 }

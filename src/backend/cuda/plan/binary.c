@@ -2,7 +2,6 @@
 #include "backend/cuda/kernels/binary.h"
 #include "backend/cuda/load/fuse.h"
 #include "backend/cuda/plan/plan.h"
-#include "common/base/alloc.h"
 #include "graph/op_by_name.h"
 
 typedef struct binary_state {
@@ -26,20 +25,16 @@ static const struct {
 #include "backend/binary_math.def"
 };
 
-static status run_floats(const cuda_node *n, const cuda_call *c, error *err)
+static void run_floats(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const binary_state *s = n->state;
     launch_binary(c->stream, s->of_floats, s->types, c->out[0], c->in[0], c->in[1], &s->over);
-    return OK;
 }
 
-static status run_wholes(const cuda_node *n, const cuda_call *c, error *err)
+static void run_wholes(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const binary_state *s = n->state;
     launch_whole(c->stream, s->of_wholes, s->type, c->out[0], c->in[0], c->in[1], &s->over);
-    return OK;
 }
 
 /* Pow by a number that is known; by any other without a shorter way it stays pow. */
@@ -60,23 +55,21 @@ binary_function cuda_binary_of(const graph *g, const graph_node *n)
     return n->op == OP_POW ? power_of(graph_value_at(g, n->in[1])) : functions[n->op].of_floats;
 }
 
-status cuda_plan_binary(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_binary(cuda_node *n)
 {
     graph_op op = n->node->op;
     dtype t = cuda_out(n, 0)->dtype;
     bool is_whole = t == DT_I64 || t == DT_I32 || t == DT_U8;
     if (!(is_whole ? functions[op].wholes : t == DT_F32 && functions[op].floats))
-        return FAIL(err, E_UNSUPPORTED, "arithmetic in %s", dtype_name(t));
-    binary_state *s = arena_alloc(p->arena, sizeof *s);
+        return FAIL(n->err, E_UNSUPPORTED, "arithmetic in %s", dtype_name(t));
+    binary_state *s = cuda_node_runs(n, is_whole ? run_wholes : run_floats, sizeof *s);
     *s = (binary_state){.over = cuda_broadcast(n),
                         .types = cuda_types(n),
                         .type = t,
-                        .of_floats = cuda_binary_of(p->g, n->node),
+                        .of_floats = cuda_binary_of(n->program->g, n->node),
                         .of_wholes = functions[op].of_wholes};
     if (op == OP_MOD && ((const mod_attr *)n->node->attr)->fmod)
         s->of_wholes = WHOLE_fmod;
-    n->body = is_whole ? run_wholes : run_floats;
-    n->state = s;
     n->takes_inplace = true;
     return OK;
 }

@@ -266,17 +266,14 @@ const launch_chain_call *cuda_chain_at(const cuda_chain *chain, const cuda_call 
     return call;
 }
 
-static status run_chain(const cuda_node *n, const cuda_call *c, error *err)
+static void run_chain(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_chain_call call;
     launch_chain(c->stream, cuda_chain_at(n->before, c, &call));
-    return OK;
 }
 
-status cuda_plan_chain(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_chain(cuda_node *n)
 {
-    (void)p, (void)err;
-    n->body = run_chain;
+    n->launch = run_chain;
     return OK;
 }

@@ -1,7 +1,6 @@
 /* What makes booleans: comparisons, logic, and questions about one element. */
 #include "backend/cuda/kernels/binary.h"
 #include "backend/cuda/plan/plan.h"
-#include "common/base/alloc.h"
 #include "graph/op_by_name.h"
 
 typedef struct compare_state {
@@ -21,20 +20,16 @@ static const compare_function function_of[OP_COUNT] = {
 #include "backend/binary_math.def"
 };
 
-static status run_compare(const cuda_node *n, const cuda_call *c, error *err)
+static void run_compare(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const compare_state *s = n->state;
     launch_compare(c->stream, s->function, s->type, c->out[0], c->in[0], c->in[1], &s->over);
-    return OK;
 }
 
-static status run_question(const cuda_node *n, const cuda_call *c, error *err)
+static void run_question(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const question_state *s = n->state;
     launch_question(c->stream, s->function, c->out[0], c->in[0], s->elements);
-    return OK;
 }
 
 static question_function question_of(const graph_node *n)
@@ -47,34 +42,30 @@ static question_function question_of(const graph_node *n)
     return a->only_negative ? QUESTION_is_minus_inf : QUESTION_is_inf;
 }
 
-static void plan_question(backend_program *p, cuda_node *n)
+static void plan_question(cuda_node *n)
 {
-    question_state *s = arena_alloc(p->arena, sizeof *s);
+    question_state *s = cuda_node_runs(n, run_question, sizeof *s);
     s->function = question_of(n->node);
     s->elements = graph_shape_elements(&cuda_out(n, 0)->shape);
-    n->body = run_question;
-    n->state = s;
 }
 
-static void plan_pairs(backend_program *p, cuda_node *n)
+static void plan_pairs(cuda_node *n)
 {
-    compare_state *s = arena_alloc(p->arena, sizeof *s);
+    compare_state *s = cuda_node_runs(n, run_compare, sizeof *s);
     *s = (compare_state){.over = cuda_broadcast(n),
                          .type = cuda_in(n, 0)->dtype,
                          .function = function_of[n->node->op]};
-    n->body = run_compare;
-    n->state = s;
 }
 
-status cuda_plan_compare(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_compare(cuda_node *n)
 {
     dtype t = cuda_in(n, 0)->dtype;
     if (dtype_is_half(t) || t == DT_F64)
-        return FAIL(err, E_UNSUPPORTED, "comparisons of %s", dtype_name(t));
+        return FAIL(n->err, E_UNSUPPORTED, "comparisons of %s", dtype_name(t));
     if (n->node->n_in == 1)
-        plan_question(p, n);
+        plan_question(n);
     else
-        plan_pairs(p, n);
+        plan_pairs(n);
     n->takes_inplace = graph_node_inplace(n->node) != GRAPH_NONE;
     return OK;
 }

@@ -10,7 +10,6 @@
 #include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/kernels/channels_last.h"
 #include "backend/cuda/plan/plan.h"
-#include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "graph/plan.h"
 #include "graph/window.h"
@@ -177,19 +176,6 @@ enum {
     THREADS = 256, /* of a block that makes an element a thread */
 };
 
-static bool is_channels_last(const conv_extent *l)
-{
-    return l->last || l->turns;
-}
-
-void conv_set_layout(conv_operand *o, const conv_extent *l, dtype type)
-{
-    o->type = l->turns || l->rounded ? type : DT_F32;
-    o->at.outer = l->channels * l->positions;
-    o->at.channel = is_channels_last(l) ? 1 : l->positions;
-    o->at.position = is_channels_last(l) ? l->channels : 1;
-}
-
 /* Weights lie as the image does that is gathered; that is x, but y where x is made. */
 static void choose_turns(conv_state *s)
 {
@@ -240,7 +226,7 @@ static bool is_matmul(const conv_task *t)
  * neighbours. */
 static tile_matrix image_of(const conv_extent *l, bool by_position)
 {
-    bool last = is_channels_last(l);
+    bool last = conv_is_channels_last(l);
     int64_t channel = last ? 1 : l->positions, position = last ? l->channels : 1;
     return (tile_matrix){.row = by_position ? position : channel,
                          .column = by_position ? channel : position,
@@ -366,15 +352,15 @@ static void plan_bias_sums(conv_state *s)
         cuda_matmul_pieces(s->task.maps, s->task.batch * volume(s->task.out), PIECE);
 }
 
-static status plan_kernels(backend_program *p, cuda_node *n, conv_state *s, error *err)
+static status plan_kernels(cuda_node *n, conv_state *s, error *err)
 {
     if (is_matmul(&s->task)) {
-        TRY(plan_matmul(p, s, err));
+        TRY(plan_matmul(n->program, s, err));
         cuda_node_by(n, "cuBLASLt", s->matmul.why);
         return OK;
     }
     error why = ERROR_INIT;
-    status st = conv_plan_dnn(p, s, &why);
+    status st = conv_plan_dnn(n->program, s, &why);
     cuda_node_by(n, "cuDNN", st == OK ? NULL : why.text);
     if (st == OK)
         return OK;
@@ -384,13 +370,13 @@ static status plan_kernels(backend_program *p, cuda_node *n, conv_state *s, erro
     return plan_tiles(s, err);
 }
 
-static status plan_parts(backend_program *p, cuda_node *n, conv_state *s, error *err)
+static status plan_parts(cuda_node *n, conv_state *s, error *err)
 {
     const graph_value *bias = s->makes != PART_W ? cuda_in(n, 2) : NULL;
     if (bias)
         s->task.end =
             (tile_end){.alpha = 1.0f, .beta = 1.0f, .c = bias, .c_type = DT_F32, .c_column = 1};
-    TRY(plan_kernels(p, n, s, err));
+    TRY(plan_kernels(n, s, err));
     if (s->makes == PART_W && cuda_out(n, 1))
         plan_bias_sums(s);
     n->body = run_conv;
@@ -398,32 +384,32 @@ static status plan_parts(backend_program *p, cuda_node *n, conv_state *s, error 
     return reserve_scratch(s, &n->scratch_bytes, err);
 }
 
-status cuda_plan_conv(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_conv(cuda_node *n)
 {
-    conv_state *s = arena_alloc(p->arena, sizeof *s);
+    conv_state *s = cuda_node_alloc(n, sizeof *s);
     s->first = PART_X, s->second = PART_W, s->makes = PART_Y;
-    TRY(describe(s, n, err));
-    return plan_parts(p, n, s, err);
+    TRY(describe(s, n, n->err));
+    return plan_parts(n, s, n->err);
 }
 
-status cuda_plan_conv_bwd_data(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_conv_bwd_data(cuda_node *n)
 {
-    conv_state *s = arena_alloc(p->arena, sizeof *s);
+    conv_state *s = cuda_node_alloc(n, sizeof *s);
     s->first = PART_Y, s->second = PART_W, s->makes = PART_X;
-    TRY(describe(s, n, err));
-    return plan_parts(p, n, s, err);
+    TRY(describe(s, n, n->err));
+    return plan_parts(n, s, n->err);
 }
 
 /* The gradient of a convolution for its data, and a bias. */
-status cuda_plan_conv_transpose(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_conv_transpose(cuda_node *n)
 {
-    return cuda_plan_conv_bwd_data(p, n, err);
+    return cuda_plan_conv_bwd_data(n);
 }
 
-status cuda_plan_conv_bwd_weights(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_conv_bwd_weights(cuda_node *n)
 {
-    conv_state *s = arena_alloc(p->arena, sizeof *s);
+    conv_state *s = cuda_node_alloc(n, sizeof *s);
     s->first = PART_X, s->second = PART_Y, s->makes = PART_W;
-    TRY(describe(s, n, err));
-    return plan_parts(p, n, s, err);
+    TRY(describe(s, n, n->err));
+    return plan_parts(n, s, n->err);
 }

@@ -40,8 +40,19 @@ static inline bool conv_has_to_round(const conv_state *s, conv_part part)
     return dtype_is_half(s->factor) && !s->part[part].rounded;
 }
 
+static inline bool conv_is_channels_last(const conv_extent *l)
+{
+    return l->last || l->turns;
+}
+
 /* `type`: of a copy, or of what is rounded already. */
-void conv_set_layout(conv_operand *o, const conv_extent *l, dtype type);
+static inline void conv_set_layout(conv_operand *o, const conv_extent *l, dtype type)
+{
+    o->type = l->turns || l->rounded ? type : DT_F32;
+    o->at.outer = l->channels * l->positions;
+    o->at.channel = conv_is_channels_last(l) ? 1 : l->positions;
+    o->at.position = conv_is_channels_last(l) ? l->channels : 1;
+}
 
 /* By cuDNN; E_UNSUPPORTED with the reason leaves it to be planned another way. */
 MUST_USE status conv_plan_dnn(backend_program *p, conv_state *s, error *err);

@@ -18,16 +18,14 @@ static status run_zero(const cuda_node *n, const cuda_call *c, error *err)
         err);
 }
 
-status cuda_plan_copy(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_copy(cuda_node *n)
 {
-    (void)p, (void)err;
     n->body = run_copy;
     return OK;
 }
 
-status cuda_plan_zero(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_zero(cuda_node *n)
 {
-    (void)p, (void)err;
     n->body = run_zero;
     return OK;
 }

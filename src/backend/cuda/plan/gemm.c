@@ -244,24 +244,25 @@ static const size_t *begins_of(arena *mem, const matmul_shape *s, const int64_t 
     return ret;
 }
 
-status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_matmul(cuda_node *n)
 {
     gemm_task t;
     matmul_shape calls;
     size_t align = PLAN_ALIGN;
-    matmul_state *s = arena_alloc(p->arena, sizeof *s);
+    matmul_state *s = cuda_node_alloc(n, sizeof *s);
     *s = (matmul_state){.c = cuda_in(n, 2) ? 2 : -1, .side = -1, .calls = 1};
-    TRY(task_of(n, &t, &calls, err));
+    TRY(task_of(n, &t, &calls, n->err));
     for (int32_t j = 0; j < calls.rank; j++)
         s->calls *= calls.dim[j];
     size_t element = dtype_bytes(cuda_in(n, 0)->dtype);
-    s->a_begin = begins_of(p->arena, &calls, calls.a_step, s->calls, element, &align);
-    s->b_begin = begins_of(p->arena, &calls, calls.b_step, s->calls, element, &align);
-    s->y_begin = begins_of(p->arena, &calls, calls.y_step, s->calls, dtype_bytes(t.y_type), &align);
-    const cuda_group *group = p->group[n - p->nodes];
+    s->a_begin = begins_of(n->program->arena, &calls, calls.a_step, s->calls, element, &align);
+    s->b_begin = begins_of(n->program->arena, &calls, calls.b_step, s->calls, element, &align);
+    s->y_begin = begins_of(n->program->arena, &calls, calls.y_step, s->calls, dtype_bytes(t.y_type),
+                           &align);
+    const cuda_group *group = n->program->group[n - n->program->nodes];
     if (group)
         plan_end(n, &group->behind, s, &t);
-    TRY(cuda_matmul_plan(p, &t, align, &s->matmul, err));
+    TRY(cuda_matmul_plan(n->program, &t, align, &s->matmul, n->err));
     cuda_node_by(n, "cuBLASLt", s->matmul.why);
     n->body = run_matmul;
     n->state = s;

@@ -22,31 +22,26 @@ static launch_group_norm_call call_of(const cuda_node *n, const cuda_call *c)
     return call;
 }
 
-static status run_norm(const cuda_node *n, const cuda_call *c, error *err)
+static void run_norm(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_group_norm_call call = call_of(n, c);
     launch_group_norm(c->stream, &call, c->out[0], c->out[1], c->out[2], c->in[0], c->in[1],
                       c->in[2]);
-    return OK;
 }
 
-static status run_norm_bwd(const cuda_node *n, const cuda_call *c, error *err)
+static void run_norm_bwd(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_group_norm_call call = call_of(n, c);
     launch_group_norm_bwd(c->stream, &call, c->out[0], c->out[1], c->out[2], c->in[4], c->in[0],
                           c->in[1], c->in[2], c->in[3]);
-    return OK;
 }
 
-status cuda_plan_group_norm(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_group_norm(cuda_node *n)
 {
-    (void)err;
     bool backward = n->node->op == OP_GROUP_NORMALIZATION_BWD;
     const group_norm_attr *a = n->node->attr;
     axis_split at = axis_split_of(&cuda_in(n, 0)->shape, 1);
-    norm_state *s = arena_alloc(p->arena, sizeof *s);
+    norm_state *s = cuda_node_runs(n, backward ? run_norm_bwd : run_norm, sizeof *s);
     launch_group_norm_call *c = &s->call;
     *c = (launch_group_norm_call){.type = cuda_launch_type(cuda_in_storage(n, 0).type),
                                   .batch = at.outer,
@@ -59,7 +54,5 @@ status cuda_plan_group_norm(backend_program *p, cuda_node *n, error *err)
     s->lines = size_round_up(c->pieces > 1 ? (size_t)(c->pieces * sums) * PIECE_BYTES : 0, ALIGN);
     s->sums = s->lines + (size_t)channels * LINE_BYTES;
     n->scratch_bytes = s->sums + (backward ? (size_t)channels * SUMS_BYTES : 0);
-    n->body = backward ? run_norm_bwd : run_norm;
-    n->state = s;
     return OK;
 }

@@ -6,7 +6,6 @@
 #include "backend/cuda/kernels/index.h"
 #include "backend/cuda/kernels/sort.h"
 #include "backend/cuda/plan/plan.h"
-#include "common/base/alloc.h"
 
 typedef struct index_state {
     index_positions at;
@@ -34,14 +33,14 @@ static status run_put(const cuda_node *n, const cuda_call *c, error *err)
     return OK;
 }
 
-static status plan_put(backend_program *p, cuda_node *n, index_state s, error *err)
+static status plan_put(cuda_node *n, index_state s, error *err)
 {
-    s.at = index_positions_of(p->g, n->node);
+    s.at = index_positions_of(n->program->g, n->node);
     s.type = cuda_out(n, 0)->dtype;
     s.bits = sort_bits(s.at.rows);
     if (s.bits > 32 || s.at.count > UINT32_MAX)
         return FAIL(err, E_UNSUPPORTED, "more than 2^32 positions or indices");
-    index_state *kept = arena_alloc(p->arena, sizeof *kept);
+    index_state *kept = cuda_node_alloc(n, sizeof *kept);
     *kept = s;
     cuda_node_checks_indices(n, 1, &kept->at);
     n->body = run_put;
@@ -52,12 +51,12 @@ static status plan_put(backend_program *p, cuda_node *n, index_state s, error *e
     return OK;
 }
 
-status cuda_plan_gather_bwd(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_gather_bwd(cuda_node *n)
 {
-    return plan_put(p, n, (index_state){.reduction = LAUNCH_ADD, .picks = 0}, err);
+    return plan_put(n, (index_state){.reduction = LAUNCH_ADD, .picks = 0}, n->err);
 }
 
-status cuda_plan_scatter(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_scatter(cuda_node *n)
 {
     static const launch_reduction reductions[] = {
         [SCATTER_SET] = LAUNCH_SET, [SCATTER_ADD] = LAUNCH_ADD, [SCATTER_MUL] = LAUNCH_MUL,
@@ -66,7 +65,7 @@ status cuda_plan_scatter(backend_program *p, cuda_node *n, error *err)
     scatter_reduction r = ((const index_attr *)n->node->attr)->reduction;
     dtype t = cuda_in(n, 0)->dtype;
     if (r != SCATTER_SET && t != DT_F32 && t != DT_I32 && t != DT_I64)
-        return FAIL(err, E_UNSUPPORTED, "a reduction in %s, known are float32, int32 and int64",
+        return FAIL(n->err, E_UNSUPPORTED, "a reduction in %s, known are float32, int32 and int64",
                     dtype_name(t));
-    return plan_put(p, n, (index_state){.reduction = reductions[r], .picks = 2}, err);
+    return plan_put(n, (index_state){.reduction = reductions[r], .picks = 2}, n->err);
 }

@@ -6,13 +6,12 @@
 #include "backend/cuda/load/fuse.h"
 #include "backend/cuda/plan/pieces.h"
 #include "backend/cuda/plan/plan.h"
-#include "common/base/alloc.h"
 #include "graph/axis_split.h"
 
-static launch_loss_call *state_new(backend_program *p, cuda_node *n, const graph_value *scores,
+static launch_loss_call *state_new(cuda_node *n, const graph_value *scores,
                                    const graph_value *labels)
 {
-    launch_loss_call *s = arena_alloc(p->arena, sizeof *s);
+    launch_loss_call *s = cuda_node_alloc(n, sizeof *s);
     axis_split at = axis_split_of(&scores->shape, 1);
     *s = (launch_loss_call){.n = at.outer, .classes = at.n, .inner = at.inner};
     s->type = cuda_launch_type(cuda_in_storage(n, 0).type);
@@ -25,7 +24,7 @@ static launch_loss_call *state_new(backend_program *p, cuda_node *n, const graph
 }
 
 /* What forward and backward of a loss have in common; `labels` is their place among the inputs. */
-static status plan_any(backend_program *p, cuda_node *n, const graph_value *scores, int labels,
+static status plan_any(cuda_node *n, const graph_value *scores, int labels,
                        error *err)
 {
     static const launch_loss_reduction reduction_of[] = {
@@ -34,7 +33,7 @@ static status plan_any(backend_program *p, cuda_node *n, const graph_value *scor
     if (scores->dtype != DT_F32)
         return FAIL(err, E_UNSUPPORTED, "scores in %s, known is float32",
                     dtype_name(scores->dtype));
-    launch_loss_call *s = state_new(p, n, scores, cuda_in(n, labels));
+    launch_loss_call *s = state_new(n, scores, cuda_in(n, labels));
     s->log_probs = a->log_probs;
     s->has_ignore = a->has_ignore_index;
     s->ignore = a->ignore_index;
@@ -55,12 +54,10 @@ static launch_loss_call call_of(const cuda_node *n, const cuda_call *c, int labe
     return call;
 }
 
-static status run_loss(const cuda_node *n, const cuda_call *c, error *err)
+static void run_loss(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_loss_call call = call_of(n, c, 1, 2);
     launch_loss(c->stream, &call, c->out[0], c->out[1], c->out[2], c->in[0]);
-    return OK;
 }
 
 /* --- a loss with its gradient, or the accuracy of its scores --- */
@@ -71,9 +68,8 @@ typedef struct group_state {
     size_t own, verdict;                /* places in the scratch */
 } group_state;
 
-static status run_group(const cuda_node *n, const cuda_call *c, error *err)
+static void run_group(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const group_state *s = n->state;
     launch_loss_call call = call_of(n, c, 1, 2);
     launch_loss_pass made = {.loss = c->out[0], .most = c->out[1], .log_sum = c->out[2]};
@@ -88,7 +84,6 @@ static status run_group(const cuda_node *n, const cuda_call *c, error *err)
         made.verdict = (uint8_t *)c->scratch + s->verdict;
     }
     launch_loss_at_once(c->stream, &call, &made, c->in[0]);
-    return OK;
 }
 
 static int add_read(cuda_node *n, graph_val v)
@@ -110,67 +105,61 @@ static size_t add_scratch(cuda_node *n, size_t bytes)
     return at;
 }
 
-static void plan_group(backend_program *p, cuda_node *n, const cuda_group *group)
+static void plan_group(cuda_node *n, const cuda_group *group)
 {
-    group_state *s = arena_alloc(p->arena, sizeof *s);
-    *s = (group_state){.call = *(const launch_loss_call *)n->state, .dscores = -1, .right = -1};
+    const launch_loss_call *alone = n->state;
+    group_state *s = cuda_node_runs(n, run_group, sizeof *s);
+    *s = (group_state){.call = *alone, .dscores = -1, .right = -1};
     if (group->gradients != GRAPH_NONE) {
-        const graph_node *gradients = graph_node_at(p->g, group->gradients);
+        const graph_node *gradients = graph_node_at(n->program->g, group->gradients);
         s->dloss = add_read(n, gradients->in[1]);
         s->dscores = add_write(n, gradients->out[0]);
         s->own = add_scratch(n, (size_t)s->call.n * sizeof(float));
     }
     if (group->accuracy != GRAPH_NONE) {
-        const graph_node *accuracy = graph_node_at(p->g, group->accuracy);
+        const graph_node *accuracy = graph_node_at(n->program->g, group->accuracy);
         s->right = add_write(n, accuracy->out[0]);
         s->counted = add_write(n, accuracy->out[1]);
         s->verdict = add_scratch(n, (size_t)s->call.n);
     }
-    n->body = run_group;
-    n->state = s;
 }
 
-status cuda_plan_loss(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_loss(cuda_node *n)
 {
-    const cuda_group *group = p->group[n - p->nodes];
-    n->body = run_loss;
-    TRY(plan_any(p, n, cuda_in(n, 0), 1, err));
+    const cuda_group *group = n->program->group[n - n->program->nodes];
+    n->launch = run_loss;
+    TRY(plan_any(n, cuda_in(n, 0), 1, n->err));
     if (group)
-        plan_group(p, n, group);
+        plan_group(n, group);
     return OK;
 }
 
-static status run_loss_bwd(const cuda_node *n, const cuda_call *c, error *err)
+static void run_loss_bwd(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_loss_call call = call_of(n, c, 2, 5);
     launch_loss_bwd(c->stream, &call, c->out[0], c->in[0], c->in[1], c->in[3], c->in[4]);
-    return OK;
 }
 
-status cuda_plan_loss_bwd(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_loss_bwd(cuda_node *n)
 {
-    n->body = run_loss_bwd;
+    n->launch = run_loss_bwd;
     n->takes_inplace = true;
-    return plan_any(p, n, cuda_in(n, 0), 2, err);
+    return plan_any(n, cuda_in(n, 0), 2, n->err);
 }
 
-static status run_accuracy(const cuda_node *n, const cuda_call *c, error *err)
+static void run_accuracy(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_loss_call call = call_of(n, c, 1, n->node->n_in);
     launch_accuracy(c->stream, &call, c->out[0], c->out[1], c->in[0]);
-    return OK;
 }
 
-status cuda_plan_accuracy(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_accuracy(cuda_node *n)
 {
-    (void)err;
     const accuracy_attr *a = n->node->attr;
-    launch_loss_call *s = state_new(p, n, cuda_in(n, 0), cuda_in(n, 1));
+    launch_loss_call *s = state_new(n, cuda_in(n, 0), cuda_in(n, 1));
     s->has_ignore = a->has_ignore_index;
     s->ignore = a->ignore_index;
-    n->body = run_accuracy;
+    n->launch = run_accuracy;
     n->scratch_bytes = (size_t)(s->n * s->inner); /* a byte a row */
     return OK;
 }

@@ -1,36 +1,29 @@
 /* LRN and its gradient. */
 #include "backend/cuda/kernels/lrn.h"
 #include "backend/cuda/plan/plan.h"
-#include "common/base/alloc.h"
 #include "graph/axis_split.h"
 
-static status run_lrn(const cuda_node *n, const cuda_call *c, error *err)
+static void run_lrn(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_lrn(c->stream, n->state, c->out[0], c->out[1], c->in[0]);
-    return OK;
 }
 
-static status run_lrn_bwd(const cuda_node *n, const cuda_call *c, error *err)
+static void run_lrn_bwd(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_lrn_bwd(c->stream, n->state, c->out[0], c->in[0], c->in[1], c->in[2], c->in[3]);
-    return OK;
 }
 
-status cuda_plan_lrn(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_lrn(cuda_node *n)
 {
-    (void)err;
-    const lrn_attr *a = n->node->attr;
-    axis_split at = axis_split_of(&cuda_in(n, 0)->shape, 1);
-    launch_lrn_call *s = arena_alloc(p->arena, sizeof *s);
-    *s = (launch_lrn_call){.batch = at.outer, .channels = at.n, .plane = at.inner};
-    s->before = (a->size - 1) / 2;
-    s->behind = a->size - 1 - s->before;
-    s->alpha = a->alpha / (float)a->size;
-    s->beta = a->beta;
-    s->bias = a->bias;
-    n->body = n->node->op == OP_LRN ? run_lrn : run_lrn_bwd;
-    n->state = s;
+    lrn_form f = lrn_form_of(n->node->attr, &cuda_in(n, 0)->shape);
+    launch_lrn_call *s = cuda_node_runs(n, n->node->op == OP_LRN ? run_lrn : run_lrn_bwd, sizeof *s);
+    *s = (launch_lrn_call){.batch = f.x.outer,
+                           .channels = f.x.n,
+                           .plane = f.x.inner,
+                           .before = f.before,
+                           .behind = f.behind,
+                           .alpha = f.alpha,
+                           .beta = f.beta,
+                           .bias = f.bias};
     return OK;
 }

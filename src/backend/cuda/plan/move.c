@@ -4,7 +4,6 @@
  */
 #include "backend/cuda/kernels/move.h"
 #include "backend/cuda/plan/plan.h"
-#include "common/base/alloc.h"
 
 enum {
     WIDEST = 16, /* bytes */
@@ -79,18 +78,15 @@ static void move_box(cuda_stream stream, const box *b, void *to, const void *fro
 
 /* --- one box --- */
 
-static status run_move(const cuda_node *n, const cuda_call *c, error *err)
+static void run_move(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     move_box(c->stream, n->state, c->out[0], c->in[0]);
-    return OK;
 }
 
-status cuda_plan_move(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_move(cuda_node *n)
 {
-    (void)err;
     const graph_value *x = cuda_in(n, 0), *y = cuda_out(n, 0);
-    box *b = arena_alloc(p->arena, sizeof *b);
+    box *b = cuda_node_runs(n, run_move, sizeof *b);
     int64_t first = 0;
     axes over;
     if (n->node->op == OP_TRANSPOSE)
@@ -100,8 +96,6 @@ status cuda_plan_move(backend_program *p, cuda_node *n, error *err)
     else
         over = axes_of_slice(&x->shape, &y->shape, n->node->attr, false, &first);
     *b = box_of(over, cuda_out_storage(n, 0).type, 0, first);
-    n->body = run_move;
-    n->state = b;
     return OK;
 }
 
@@ -118,11 +112,10 @@ static status run_slice_bwd(const cuda_node *n, const cuda_call *c, error *err)
     return OK;
 }
 
-status cuda_plan_slice_bwd(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_slice_bwd(cuda_node *n)
 {
-    (void)err;
     const graph_value *dy = cuda_in(n, 0), *dx = cuda_out(n, 0);
-    box *b = arena_alloc(p->arena, sizeof *b);
+    box *b = cuda_node_alloc(n, sizeof *b);
     int64_t first;
     axes over = axes_of_slice(&dx->shape, &dy->shape, n->node->attr, true, &first);
     n->takes_inplace = graph_node_inplace(n->node) != GRAPH_NONE; /* there is a base */
@@ -137,21 +130,18 @@ status cuda_plan_slice_bwd(backend_program *p, cuda_node *n, error *err)
 
 /* --- a box an input --- */
 
-static status run_concat(const cuda_node *n, const cuda_call *c, error *err)
+static void run_concat(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const box *parts = n->state;
     for (int k = 0; k < n->node->n_in; k++)
         move_box(c->stream, &parts[k], c->out[0], c->in[k]);
-    return OK;
 }
 
-status cuda_plan_concat(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_concat(cuda_node *n)
 {
-    (void)err;
     const graph_value *y = cuda_out(n, 0);
     int32_t axis = ((const axis_attr *)n->node->attr)->axis;
-    box *parts = arena_alloc(p->arena, (size_t)n->node->n_in * sizeof *parts);
+    box *parts = cuda_node_runs(n, run_concat, (size_t)n->node->n_in * sizeof *parts);
     int64_t stride[GRAPH_RANK], begin = 0;
     axes_row_major(&y->shape, stride);
     for (int k = 0; k < n->node->n_in; k++) {
@@ -160,7 +150,5 @@ status cuda_plan_concat(backend_program *p, cuda_node *n, error *err)
                           begin * stride[axis], 0);
         begin += size;
     }
-    n->body = run_concat;
-    n->state = parts;
     return OK;
 }

@@ -6,17 +6,15 @@
 #include "backend/cuda/plan/plan.h"
 #include "backend/fill.h"
 #include "common/base/alloc.h"
-#include "graph/taps.h"
+#include "graph/pad_form.h"
 
 #include <string.h>
 
 enum { WIDEST = 16 }; /* bytes */
 
-static status run_pad(const cuda_node *n, const cuda_call *c, error *err)
+static void run_pad(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_pad(c->stream, n->state, c->out[0], c->in[0]);
-    return OK;
 }
 
 /* Pairs of elements become one of twice the size, as long as runs do. */
@@ -28,50 +26,40 @@ static void widen(launch_pad_call *s)
     }
 }
 
-/* Where the positions of an axis come from, in pieces; `stride` is that of its neighbours. */
-static status add_axis(backend_program *p, launch_pad_call *s, const pad_attr *a, int32_t axis,
-                       int64_t stride, error *err)
+/* Where the positions of an axis come from, in pieces of `width` elements. */
+static status add_axis(cuda_node *n, launch_pad_call *s, const pad_form *f, int32_t axis,
+                       int64_t width)
 {
-    int64_t n = s->dim[axis];
-    int64_t *from = arena_alloc(p->arena, (size_t)n * sizeof *from);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = taps_pad_source(a, axis, i);
-        from[i] = at < 0 ? -1 : at * stride;
-    }
+    int64_t *from = pad_form_sources(n->program->arena, f, n->node->attr, axis);
     const void *table;
-    TRY(cuda_table(p, from, (size_t)n * sizeof *from, &table, err));
+    for (int64_t i = 0; i < f->dim[axis]; i++)
+        from[i] = from[i] < 0 ? -1 : from[i] / width;
+    TRY(cuda_table(n->program, from, (size_t)f->dim[axis] * sizeof *from, &table, n->err));
+    s->dim[axis] = f->dim[axis];
     s->sources[axis] = table;
     return OK;
 }
 
-status cuda_plan_pad(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_pad(cuda_node *n)
 {
     const pad_attr *a = n->node->attr;
-    const graph_shape *x = &a->x, *y = &cuda_out(n, 0)->shape;
-    int32_t last = y->rank - 1;
-    int64_t run = 1;
-    while (last >= 0 && a->pads[last] == 0 && a->pads[x->rank + last] == 0)
-        run *= x->dim[last--];
-    if (last < 0)
-        return cuda_plan_copy(p, n, err);
-    launch_pad_call *s = arena_alloc(p->arena, sizeof *s);
+    const graph_value *y = cuda_out(n, 0);
+    pad_form f = pad_form_of(a, &y->shape);
+    if (f.rank == 0)
+        return cuda_plan_copy(n);
+    launch_pad_call *s = cuda_node_runs(n, run_pad, sizeof *s);
     s->element = dtype_bytes(cuda_out_storage(n, 0).type);
-    s->rank = last + 1;
-    s->run = run;
-    if (s->element == dtype_bytes(cuda_out(n, 0)->dtype)) /* otherwise it is 0 */
-        fill_value(cuda_out(n, 0)->dtype, a->value, s->value);
+    s->rank = f.rank;
+    s->run = f.run;
+    if (s->element == dtype_bytes(y->dtype)) /* otherwise it is 0 */
+        fill_value(y->dtype, a->value, s->value);
     widen(s);
-    int64_t stride = s->run, slab = s->run;
-    for (int32_t i = last; i > 0; i--)
-        slab *= y->dim[i];
+    int64_t slab = s->run;
+    for (int32_t i = f.rank - 1; i > 0; i--)
+        slab *= f.dim[i];
     if (slab > INT32_MAX)
-        return FAIL(err, E_UNSUPPORTED, "padding of more than 2^31 elements of one example");
-    for (int32_t i = last; i >= 0; i--) {
-        s->dim[i] = y->dim[i];
-        TRY(add_axis(p, s, a, i, stride, err));
-        stride *= x->dim[i];
-    }
-    n->body = run_pad;
-    n->state = s;
+        return FAIL(n->err, E_UNSUPPORTED, "padding of more than 2^31 elements of one example");
+    for (int32_t i = 0; i < f.rank; i++)
+        TRY(add_axis(n, s, &f, i, f.run / s->run));
     return OK;
 }

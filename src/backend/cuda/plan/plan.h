@@ -9,8 +9,9 @@
 
 #include "backend/cuda/program.h"
 
-/* Chooses body, state and scratch. E_UNSUPPORTED with the reason if there is no kernel. */
-typedef status (*cuda_plan)(backend_program *p, cuda_node *n, error *err);
+/* Chooses launch or body, state and scratch. E_UNSUPPORTED with the reason, in n->err, if there is no
+ * kernel. */
+typedef status (*cuda_plan)(cuda_node *n);
 
 /* By operator. */
 extern const cuda_plan cuda_plan_of[OP_COUNT];
@@ -22,9 +23,9 @@ bool cuda_node_is_empty(const cuda_node *n);
 
 /* The plan functions of ops.def's families, and those of nodes in one kernel and of empty ones. */
 #define OP(ID, name, fewest, most, outputs, traits, family, ...)                                   \
-    MUST_USE status cuda_plan_##family(backend_program *p, cuda_node *n, error *err);
+    MUST_USE status cuda_plan_##family(cuda_node *n);
 #include "graph/ops.def"
-MUST_USE status cuda_plan_chain(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_empty(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_chain(cuda_node *n);
+MUST_USE status cuda_plan_empty(cuda_node *n);
 
 #endif

@@ -67,49 +67,37 @@ static status check_workspace(const backend_program *p, const graph_value *taps,
     return OK;
 }
 
-static status run_max(const cuda_node *n, const cuda_call *c, error *err)
+static void run_max(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_max_pool(c->stream, n->state, c->out[0], c->out[1], c->out[2], c->in[0]);
-    return OK;
 }
 
-static status run_max_bwd(const cuda_node *n, const cuda_call *c, error *err)
+static void run_max_bwd(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_max_pool_bwd(c->stream, n->state, c->out[0], c->in[0], c->in[1]);
-    return OK;
 }
 
-static status run_average(const cuda_node *n, const cuda_call *c, error *err)
+static void run_average(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_average_pool(c->stream, n->state, c->out[0], c->in[0]);
-    return OK;
 }
 
-static status run_average_bwd(const cuda_node *n, const cuda_call *c, error *err)
+static void run_average_bwd(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_average_pool_bwd(c->stream, n->state, c->out[0], c->in[0]);
-    return OK;
 }
 
-static status run_lp(const cuda_node *n, const cuda_call *c, error *err)
+static void run_lp(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_lp_pool(c->stream, n->state, c->out[0], c->in[0]);
-    return OK;
 }
 
-static status run_lp_bwd(const cuda_node *n, const cuda_call *c, error *err)
+static void run_lp_bwd(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_lp_pool_bwd(c->stream, n->state, c->out[0], c->in[0], c->in[1], c->in[2]);
-    return OK;
 }
 
-static const cuda_body body_of[OP_COUNT] = {
+static const cuda_launch launch_of[OP_COUNT] = {
     [OP_MAX_POOL] = run_max,
     [OP_MAX_POOL_BWD] = run_max_bwd,
     [OP_AVERAGE_POOL] = run_average,
@@ -119,27 +107,27 @@ static const cuda_body body_of[OP_COUNT] = {
     [OP_LP_POOL_BWD] = run_lp_bwd,
 };
 
-status cuda_plan_pool(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_pool(cuda_node *n)
 {
     graph_op op = n->node->op;
-    window w = window_of(p->g, n->node);
-    TRY(check_sizes(&w, err));
+    window w = window_of(n->program->g, n->node);
+    TRY(check_sizes(&w, n->err));
     if (op == OP_MAX_POOL_BWD)
-        TRY(check_workspace(p, cuda_in(n, 1), err));
-    launch_pool *t = describe(p, n->node->attr, &w);
+        TRY(check_workspace(n->program, cuda_in(n, 1), n->err));
+    launch_pool *t = describe(n->program, n->node->attr, &w);
     t->type = cuda_launch_type(cuda_in_storage(n, 0).type);
     if (cuda_in_storage(n, 0).channels_last || cuda_out_storage(n, 0).channels_last) {
         t->channels = w.x.dim[1];
         t->planes = w.x.dim[0];
     }
     if (op == OP_MAX_POOL && cuda_out(n, 1) && t->wide_taps)
-        p->bytes[n->node->out[1]] *= sizeof(int32_t);
-    n->body = body_of[op];
+        n->program->bytes[n->node->out[1]] *= sizeof(int32_t);
+    n->launch = launch_of[op];
     n->state = t;
     return OK;
 }
 
-status cuda_plan_lp_pool(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_lp_pool(cuda_node *n)
 {
-    return cuda_plan_pool(p, n, err);
+    return cuda_plan_pool(n);
 }

@@ -8,6 +8,7 @@
 #include "backend/cuda/plan/matmul.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
+#include "graph/recurrent_form.h"
 
 enum { SCRATCH_ALIGN = 256 };
 
@@ -188,40 +189,26 @@ static status plan_backward(backend_program *p, recurrent_state *s, error *err)
     return plan_matmul(p, s, TO_R_INNER, r_inner, err);
 }
 
-static launch_cell cell_of(graph_op op)
+static recurrent_state *describe(const cuda_node *n)
 {
-    switch (op) {
-    case OP_LSTM:
-    case OP_LSTM_BWD:
-        return CELL_LSTM;
-    case OP_GRU:
-    case OP_GRU_BWD:
-        return CELL_GRU;
-    default:
-        return CELL_RNN;
-    }
-}
-
-static recurrent_state *describe(backend_program *p, const cuda_node *n)
-{
-    const recurrent_attr *a = n->node->attr;
-    const graph_shape *x = &cuda_in(n, RECURRENT_X)->shape, *w = &cuda_in(n, RECURRENT_W)->shape;
-    const graph_value *lengths = cuda_in(n, RECURRENT_LENGTHS);
-    recurrent_state *s = arena_alloc(p->arena, sizeof *s);
-    s->launch = (launch_recurrent){.cell = cell_of(n->node->op),
-                                   .steps = x->dim[0],
-                                   .batch = x->dim[1],
-                                   .hidden = a->hidden,
-                                   .gates = w->dim[1] / a->hidden,
-                                   .linear_before_reset = a->linear_before_reset,
-                                   .relu = a->relu,
-                                   .wide_lengths = lengths && lengths->dtype == DT_I64,
-                                   .y_step = w->dim[0] * x->dim[1] * a->hidden};
-    s->inputs = x->dim[2];
-    s->directions = w->dim[0];
-    s->wide = w->dim[1];
-    s->plain = s->launch.cell == CELL_GRU ? 2 * a->hidden : s->wide;
-    s->reverse_only = a->direction == RECURRENT_REVERSE;
+    recurrent_form f = recurrent_form_of(n->program->g, n->node);
+    recurrent_state *s = cuda_node_alloc(n, sizeof *s);
+    s->launch = (launch_recurrent){.cell = f.cell == OP_LSTM  ? CELL_LSTM
+                                           : f.cell == OP_GRU ? CELL_GRU
+                                                              : CELL_RNN,
+                                   .steps = f.steps,
+                                   .batch = f.batch,
+                                   .hidden = f.hidden,
+                                   .gates = f.gates,
+                                   .linear_before_reset = f.linear_before_reset,
+                                   .relu = f.relu,
+                                   .wide_lengths = f.wide_lengths,
+                                   .y_step = f.directions * f.batch * f.hidden};
+    s->inputs = f.inputs;
+    s->directions = f.directions;
+    s->wide = f.gates * f.hidden;
+    s->plain = f.cell == OP_GRU ? 2 * f.hidden : s->wide;
+    s->reverse_only = f.reverse_only;
     s->has_bias = cuda_in(n, RECURRENT_B);
     return s;
 }
@@ -442,11 +429,11 @@ static const char *why_not_all(const recurrent_state *s)
     return NULL;
 }
 
-status cuda_plan_recurrent(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_recurrent(cuda_node *n)
 {
     bool backward = graph_op_of(n->node->op)->traits & OP_BACKWARD;
-    recurrent_state *s = describe(p, n);
-    TRY(backward ? plan_backward(p, s, err) : plan_forward(p, s, err));
+    recurrent_state *s = describe(n);
+    TRY(backward ? plan_backward(n->program, s, n->err) : plan_forward(n->program, s, n->err));
     measure(n, s, backward);
     cuda_node_by(n, "cuBLASLt", why_not_all(s));
     n->body = backward ? run_recurrent_bwd : run_recurrent;

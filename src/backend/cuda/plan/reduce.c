@@ -2,7 +2,6 @@
 #include "backend/cuda/kernels/reduce.h"
 #include "backend/cuda/plan/pieces.h"
 #include "backend/cuda/plan/plan.h"
-#include "common/base/alloc.h"
 
 typedef struct reduce_state {
     launch_reduce_call call;
@@ -23,9 +22,8 @@ static const launch_reduce_kind reduction_of[OP_COUNT] = {
     [OP_REDUCE_LOG_SUM_EXP] = LAUNCH_REDUCE_LOG_SUM_EXP,
 };
 
-static status run_reduce(const cuda_node *n, const cuda_call *c, error *err)
+static void run_reduce(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const reduce_state *s = n->state;
     launch_reduce_call call = s->call;
     call.workspace = c->scratch;
@@ -33,7 +31,6 @@ static status run_reduce(const cuda_node *n, const cuda_call *c, error *err)
         launch_reduce_whole(c->stream, &call, c->out[0], c->in[0], s->wide);
     else
         launch_reduce(c->stream, &call, c->out[0], c->in[0]);
-    return OK;
 }
 
 static bool has_whole(graph_op op)
@@ -54,41 +51,34 @@ static void plan_pieces(cuda_node *n, launch_reduce_call *c)
         n->scratch_bytes = (size_t)c->pieces * (size_t)reduce_width(s) * each;
 }
 
-status cuda_plan_reduce(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_reduce(cuda_node *n)
 {
     graph_op op = n->node->op;
     dtype t = cuda_in(n, 0)->dtype;
-    reduce_state *s = arena_alloc(p->arena, sizeof *s);
+    reduce_state *s = cuda_node_runs(n, run_reduce, sizeof *s);
     s->wide = t == DT_I64;
     s->whole = s->wide || t == DT_I32;
     if (!s->whole && t != DT_F32)
-        return FAIL(err, E_UNSUPPORTED, "reductions of %s", dtype_name(t));
+        return FAIL(n->err, E_UNSUPPORTED, "reductions of %s", dtype_name(t));
     if (s->whole && !has_whole(op))
-        return FAIL(err, E_UNSUPPORTED, "of whole numbers there are sum, product and extremes");
+        return FAIL(n->err, E_UNSUPPORTED, "of whole numbers there are sum, product and extremes");
     reduce_space_of(n->node, &cuda_in(n, 0)->shape, &cuda_out(n, 0)->shape, &s->call.space);
     s->call.type = cuda_launch_type(cuda_in_storage(n, 0).type);
     s->call.kind = reduction_of[op];
     s->call.divisor = (float)reduce_depth(&s->call.space);
     if (!s->whole)
         plan_pieces(n, &s->call);
-    n->body = run_reduce;
-    n->state = s;
     return OK;
 }
 
-static status run_prod_bwd(const cuda_node *n, const cuda_call *c, error *err)
+static void run_prod_bwd(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_reduce_prod_bwd(c->stream, n->state, c->out[0], c->in[0], c->in[1]);
-    return OK;
 }
 
-status cuda_plan_reduce_prod_bwd(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_reduce_prod_bwd(cuda_node *n)
 {
-    (void)err;
-    reduce_space *s = arena_alloc(p->arena, sizeof *s);
+    reduce_space *s = cuda_node_runs(n, run_prod_bwd, sizeof *s);
     reduce_space_of(n->node, &cuda_in(n, 1)->shape, &cuda_in(n, 0)->shape, s);
-    n->body = run_prod_bwd;
-    n->state = s;
     return OK;
 }

@@ -10,9 +10,8 @@ typedef struct resample_state {
     size_t buffer; /* elements of each of two buffers between passes */
 } resample_state;
 
-static status run_resample(const cuda_node *n, const cuda_call *c, error *err)
+static void run_resample(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const resample_state *s = n->state;
     float *buffers[] = {c->scratch, (float *)c->scratch + s->buffer};
     const float *x = c->in[0];
@@ -21,7 +20,6 @@ static status run_resample(const cuda_node *n, const cuda_call *c, error *err)
         launch_resample(c->stream, &s->pass[i], y, x);
         x = y;
     }
-    return OK;
 }
 
 static status make_pass(backend_program *p, const pass *from, float outside,
@@ -47,18 +45,17 @@ static status make_pass(backend_program *p, const pass *from, float outside,
     return OK;
 }
 
-status cuda_plan_resample(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_resample(cuda_node *n)
 {
-    passes all = passes_of(p->arena, n->node, &cuda_in(n, 0)->shape, &cuda_out(n, 0)->shape);
+    passes all = passes_of(n->program->arena, n->node, &cuda_in(n, 0)->shape,
+                           &cuda_out(n, 0)->shape);
     if (all.n == 0)
-        return cuda_plan_copy(p, n, err);
-    resample_state *s = arena_alloc(p->arena, sizeof *s);
+        return cuda_plan_copy(n);
+    resample_state *s = cuda_node_runs(n, run_resample, sizeof *s);
     s->n = all.n;
     s->buffer = all.buffer;
     for (int i = 0; i < all.n; i++)
-        TRY(make_pass(p, &all.pass[i], all.outside, &s->pass[i], err));
+        TRY(make_pass(n->program, &all.pass[i], all.outside, &s->pass[i], n->err));
     n->scratch_bytes = s->n > 1 ? 2 * s->buffer * sizeof(float) : 0;
-    n->body = run_resample;
-    n->state = s;
     return OK;
 }

@@ -2,7 +2,6 @@
 #include "backend/cuda/kernels/row_norm.h"
 #include "backend/cuda/load/fuse.h"
 #include "backend/cuda/plan/plan.h"
-#include "common/base/alloc.h"
 #include "graph/axis_split.h"
 
 enum {
@@ -10,21 +9,18 @@ enum {
     FEWEST_ROWS = 8,   /* of a band */
 };
 
-static status run_row_norm(const cuda_node *n, const cuda_call *c, error *err)
+static void run_row_norm(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_row_norm_call call = *(const launch_row_norm_call *)n->state;
     const float *bias = call.centred && n->node->n_in > 2 ? c->in[2] : NULL;
     launch_chain_call chain;
     call.chain = cuda_chain_at(n->before, c, &chain);
     launch_row_norm(c->stream, &call, c->out[0], call.centred ? c->out[1] : NULL,
                     c->out[call.centred ? 2 : 1], c->in[0], c->in[1], bias);
-    return OK;
 }
 
-static status run_row_norm_bwd(const cuda_node *n, const cuda_call *c, error *err)
+static void run_row_norm_bwd(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     launch_row_norm_call call = *(const launch_row_norm_call *)n->state;
     int inverse = call.centred ? 3 : 2;
     launch_chain_call chain;
@@ -33,15 +29,14 @@ static status run_row_norm_bwd(const cuda_node *n, const cuda_call *c, error *er
     launch_row_norm_bwd(c->stream, &call, c->out[0], c->out[1], call.centred ? c->out[2] : NULL,
                         c->in[inverse + 1], c->in[0], c->in[1], call.centred ? c->in[2] : NULL,
                         c->in[inverse]);
-    return OK;
 }
 
-static launch_row_norm_call *state_new(backend_program *p, const cuda_node *n)
+static launch_row_norm_call *state_new(const cuda_node *n)
 {
     const row_norm_attr *a = n->node->attr;
     axis_split at = axis_split_of(&cuda_in(n, 0)->shape, a->axis);
     graph_op op = n->node->op;
-    launch_row_norm_call *s = arena_alloc(p->arena, sizeof *s);
+    launch_row_norm_call *s = cuda_node_alloc(n, sizeof *s);
     *s = (launch_row_norm_call){.rows = at.outer, .n = at.n * at.inner, .epsilon = a->epsilon};
     bool backward = graph_op_of(op)->traits & OP_BACKWARD;
     s->x_type = cuda_launch_type(cuda_in_storage(n, 0).type);
@@ -51,21 +46,19 @@ static launch_row_norm_call *state_new(backend_program *p, const cuda_node *n)
     return s;
 }
 
-status cuda_plan_row_norm(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_row_norm(cuda_node *n)
 {
-    (void)err;
-    n->body = run_row_norm;
-    n->state = state_new(p, n);
+    n->launch = run_row_norm;
+    n->state = state_new(n);
     return OK;
 }
 
-status cuda_plan_row_norm_bwd(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_row_norm_bwd(cuda_node *n)
 {
-    (void)err;
-    launch_row_norm_call *s = state_new(p, n);
+    launch_row_norm_call *s = state_new(n);
     int64_t bands = (s->rows + FEWEST_ROWS - 1) / FEWEST_ROWS;
     s->bands = bands < MOST_BANDS ? bands : MOST_BANDS;
-    n->body = run_row_norm_bwd;
+    n->launch = run_row_norm_bwd;
     n->state = s;
     n->scratch_bytes = (size_t)(2 * s->bands * s->n) * sizeof(float);
     return OK;

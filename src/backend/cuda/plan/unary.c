@@ -2,7 +2,6 @@
 #include "backend/cuda/kernels/unary.h"
 #include "backend/cuda/load/fuse.h"
 #include "backend/cuda/plan/plan.h"
-#include "common/base/alloc.h"
 
 typedef struct unary_state {
     unary_function function;
@@ -18,13 +17,11 @@ static const unary_function function_of[OP_COUNT] = {
 #include "graph/unary.def"
 };
 
-static status run_unary(const cuda_node *n, const cuda_call *c, error *err)
+static void run_unary(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const unary_state *s = n->state;
     launch_unary(c->stream, s->function, s->types, c->out[0], c->in[0],
                  n->node->n_in > 1 ? c->in[1] : NULL, s->elements, s->p, s->q);
-    return OK;
 }
 
 unary_function cuda_unary_of(const graph_node *n, float *ret_p, float *ret_q)
@@ -40,15 +37,12 @@ unary_function cuda_unary_of(const graph_node *n, float *ret_p, float *ret_q)
     return function_of[n->op];
 }
 
-status cuda_plan_unary(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_unary(cuda_node *n)
 {
-    (void)err;
-    unary_state *s = arena_alloc(p->arena, sizeof *s);
+    unary_state *s = cuda_node_runs(n, run_unary, sizeof *s);
     s->function = cuda_unary_of(n->node, &s->p, &s->q);
     s->elements = graph_shape_elements(&cuda_out(n, 0)->shape);
     s->types = cuda_types(n);
-    n->body = run_unary;
-    n->state = s;
     n->takes_inplace = true;
     return OK;
 }

@@ -2,7 +2,6 @@
 #include "backend/cuda/kernels/ternary.h"
 #include "backend/cuda/load/fuse.h"
 #include "backend/cuda/plan/plan.h"
-#include "common/base/alloc.h"
 #include "graph/op_by_name.h"
 
 typedef struct choice_state {
@@ -12,21 +11,17 @@ typedef struct choice_state {
     size_t element; /* bytes */
 } choice_state;
 
-static status run_choice(const cuda_node *n, const cuda_call *c, error *err)
+static void run_choice(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const choice_state *s = n->state;
     launch_choice(c->stream, s->function, s->types, c->out[0], c->in[0], c->in[1], c->in[2],
                   &s->over);
-    return OK;
 }
 
-static status run_where(const cuda_node *n, const cuda_call *c, error *err)
+static void run_where(const cuda_node *n, const cuda_call *c)
 {
-    (void)err;
     const choice_state *s = n->state;
     launch_where(c->stream, s->element, c->out[0], c->in[0], c->in[1], c->in[2], &s->over);
-    return OK;
 }
 
 choice_function cuda_choice_of(graph_op op)
@@ -38,19 +33,16 @@ choice_function cuda_choice_of(graph_op op)
     return choices[op];
 }
 
-status cuda_plan_where(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_where(cuda_node *n)
 {
-    (void)err;
     bool is_where = n->node->op == OP_WHERE;
     dtype t = cuda_out_storage(n, 0).type;
-    choice_state *s = arena_alloc(p->arena, sizeof *s);
+    choice_state *s = cuda_node_runs(n, is_where ? run_where : run_choice, sizeof *s);
     *s = (choice_state){.over = cuda_broadcast(n), .element = dtype_bytes(t)};
     if (!is_where) {
         s->function = cuda_choice_of(n->node->op);
         s->types = cuda_types(n);
     }
-    n->body = is_where ? run_where : run_choice;
-    n->state = s;
     n->takes_inplace = !is_where;
     return OK;
 }

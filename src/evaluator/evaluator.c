@@ -444,6 +444,8 @@ status evaluator_run(const evaluator_options *options, error *err)
     bool done = false;
     while (st == OK && !done && !is_stopped(&e))
         st = evaluator_look(&e, &done, err);
+    if (done)
+        checkpoint_sweep_pins(e.dir); /* an earlier life's: the master may have left before it died */
     evaluation_close(&e.evaluation);
     events_close(&e.events);
     heartbeat_end(&life);

@@ -77,6 +77,7 @@ int local_run(const local_options *options, error *err)
                              .log_dir = options->log_dir,
                              .needs = options->needs,
                              .limit_ms = options->limit_ms,
+                             .hang_ms = options->hang_ms,
                              .grace_ms = options->grace_ms};
     int code = supervise(&all, err);
     forget(&l);

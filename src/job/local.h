@@ -24,6 +24,7 @@ typedef struct local_options {
     bool primary_decides;               /* as process/supervise.h has it */
     int64_t limit_ms;                   /* how long it may take; 0: as long as it does */
     int64_t grace_ms;                   /* from SIGTERM to SIGKILL */
+    int64_t hang_ms;                    /* as of supervise_options */
 } local_options;
 
 /* Runs it to its end; the exit code, as supervise() has it. */

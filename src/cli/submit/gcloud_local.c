@@ -156,6 +156,7 @@ static int run_cluster(const rehearsal *r, error *err)
         .log_dir = logs,
         .primary_decides = true,
         .grace_ms = TARGET_GRACE_MS,
+        .hang_ms = TARGET_HANG_MS,
     };
     int code = st == OK ? local_run(&options, err) : status_exit_code(st);
     free(logs);

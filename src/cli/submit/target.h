@@ -13,7 +13,7 @@
 #include "job/roster.h"
 
 /* As AI Platform does: when a task was started again often enough, the whole job is, so often. */
-enum { TARGET_JOB_RESTARTS = 3, TARGET_GRACE_MS = 30 * 1000 };
+enum { TARGET_JOB_RESTARTS = 3, TARGET_GRACE_MS = 30 * 1000, TARGET_HANG_MS = 60 * 1000 };
 
 /* gcloud's own port for clusters on one machine; those of other tasks follow. */
 enum { TARGET_FIRST_PORT = 27182 };

@@ -46,6 +46,7 @@ static int target_local_run(const launch *l, error *err)
         .restarts = target_task_restarts(l),
         .limit_ms = (int64_t)(o->job.max_running_s * 1000),
         .grace_ms = TARGET_GRACE_MS,
+        .hang_ms = TARGET_HANG_MS,
     };
     int code = local_run(&options, err);
     free(key_file);

@@ -120,6 +120,7 @@ static int run_tasks(const train_job *j, const char *logs, const char *resolved,
         .restarts = restart_limit_of(j->config),
         .log_dir = logs,
         .needs = resolved,
+        .hang_ms = (int64_t)(config_f64(j->config, "distributed.hang_timeout") * 1000),
         .grace_ms = (int64_t)(config_f64(j->config, "distributed.preempt_grace") * 1000),
     };
     int code = local_run(&options, err);
@@ -134,6 +135,15 @@ static status find_key_file(const train_job *j, char **ret, error *err)
     if (!security || strcmp(security, "curve") != 0)
         return OK;
     return keys_find_file(&j->given, j->config, j->job_dir, ret, err);
+}
+
+/* Nobody else is left who could: a task may have been killed as it left. */
+static void complete(const train_job *j)
+{
+    jobdir *dir = NULL;
+    if (jobdir_open(j->job_dir, &dir, NULL) == OK)
+        outcome_complete(j->config, dir);
+    jobdir_close(&dir);
 }
 
 int train_launch(const train_job *j, error *err)
@@ -152,6 +162,8 @@ int train_launch(const train_job *j, error *err)
     if (dir && code != 0)
         jobdir_undo_start(dir, true);
     jobdir_close(&dir);
+    if (code == 0 && !done)
+        complete(j);
     free(key_file);
     free(resolved);
     free(logs);

@@ -3,8 +3,9 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/descriptors.h"
+#include "job/process/hung.h"
 #include "job/process/log_mux.h"
-#include "job/process/supervision.h"
+#include "job/process/said.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,60 +18,7 @@
 
 enum { LOST_PEER = 200, SETTLE_US = 500 * 1000 };
 enum { POLLS = 1 + CHILD_STREAMS };
-enum { LEAVE_US = 5 * 1000 * 1000, NO_MASTER_GRACE_US = 2 * 1000 * 1000, NEEDS_US = 1000 * 1000 };
-
-/* --- what tasks say --- */
-
-/* Their own words, by their stable ids: "... error FAILED task=worker.1 code=3 ...". */
-#define BLAME " error FAILED task="
-#define HANGS " warn HUNG task="
-
-/* The task whose name stands behind `words` in the line; NULL if there is none. */
-static child *find_named(const supervision *s, const char *line, const char *words)
-{
-    const char *name = strstr(line, words);
-    size_t bytes = name ? strcspn(name + strlen(words), " ") : 0;
-    for (int i = 0; name && i < s->n; i++)
-        if (strlen(s->children[i].name) == bytes &&
-            memcmp(s->children[i].name, name + strlen(words), bytes) == 0)
-            return &s->children[i];
-    return NULL;
-}
-
-static void note_blame(supervision *s, const char *line)
-{
-    if (!s->blamed)
-        s->blamed = find_named(s, line, BLAME);
-}
-
-static void note_hung(supervision *s, const char *line)
-{
-    child *c = find_named(s, line, HANGS);
-    if (!c || c->has_ended)
-        return;
-    log_mux_say("%s hangs: it is killed", c->name);
-    child_kill(c, SIGKILL);
-}
-
-/* Why a task failed, as itself and the master say it, is told once, by us, when we know who was first. */
-static bool is_told_later(const child *c, const char *line)
-{
-    const char *blame = c->task.role == ROLE_MASTER ? strstr(line, BLAME) : NULL;
-    const char *code = blame ? strstr(blame, " code=") : NULL;
-    bool is_for_good = code && atoi(code + strlen(" code=")) < 128;
-    return is_for_good || strncmp(line, CHILD_FAILURE, strlen(CHILD_FAILURE)) == 0;
-}
-
-static void take_line(void *user, child *c, int stream, const char *line, bool is_bar)
-{
-    supervision *s = user;
-    if (c->task.role == ROLE_MASTER && stream == 1)
-        note_blame(s, line);
-    if (stream == 1)
-        note_hung(s, line);
-    if (stream == 0 || !is_told_later(c, line))
-        log_mux_show(c, stream, line, is_bar);
-}
+enum { NO_MASTER_GRACE_US = 2 * 1000 * 1000, NEEDS_US = 1000 * 1000 };
 
 /* --- ends --- */
 
@@ -78,7 +26,7 @@ static void take_line(void *user, child *c, int stream, const char *line, bool i
 static void drain(supervision *s, child *c)
 {
     for (int stream = 0; stream < CHILD_STREAMS; stream++)
-        while (child_read(c, stream, take_line, s))
+        while (child_read(c, stream, said_take_line, s))
             ;
 }
 
@@ -136,7 +84,7 @@ static void note_done(supervision *s)
     s->is_done = true;
     cancel_restarts(s);
     if (!s->is_ending)
-        s->stop_at_us = clock_us() + LEAVE_US;
+        s->stop_at_us = clock_us() + SUPERVISION_LEAVE_US;
 }
 
 /* Somebody stopped a task, or we the job: the master ends the others, in bounded time. It may not
@@ -148,7 +96,7 @@ static void note_preempted(supervision *s, const child *c)
         cancel_restarts(s);
     if (s->kill_at_us != INT64_MAX)
         return;
-    s->stop_at_us = clock_us() + LEAVE_US;
+    s->stop_at_us = clock_us() + SUPERVISION_LEAVE_US;
     s->kill_at_us = clock_us() + 2 * s->options->grace_ms * 1000;
 }
 
@@ -158,7 +106,7 @@ static bool await_next_master(supervision *s, const child *c)
 {
     if (child_exit_code(c) != LOST_PEER || is_master(c) || s->children[0].has_ended)
         return false;
-    s->restarts[c - s->children].due_us = clock_us() + LEAVE_US;
+    s->restarts[c - s->children].due_us = clock_us() + SUPERVISION_LEAVE_US;
     return true;
 }
 
@@ -205,22 +153,8 @@ static void supervise_note_end(supervision *s, child *c, child **worst)
         *worst = c;
     if (code != LOST_PEER || !is_master(c) || !has_master(s))
         return;
-    s->hung_at_us = clock_us() + LEAVE_US;
+    s->hung_at_us = clock_us() + SUPERVISION_LEAVE_US;
     start_with_master(s);
-}
-
-/* A master that gives up for want of a peer tells all that hear. A task that has not left with it hangs, and
- * the next one would wait for it likewise: it may never have met it, and then cannot say that it hangs. */
-static void kill_hung(supervision *s)
-{
-    for (int i = 0; i < s->n; i++) {
-        child *c = &s->children[i];
-        if (c->has_ended || is_master(c) || s->restarts[i].began_us > s->hung_at_us - 2 * LEAVE_US)
-            continue;
-        log_mux_say("%s has not left with the master: it is killed", c->name);
-        child_kill(c, SIGKILL);
-    }
-    s->hung_at_us = INT64_MAX;
 }
 
 /* How long the others may take to leave by themselves: one that can speak told the master, and it tells
@@ -231,7 +165,7 @@ static int64_t time_to_settle(supervision *s, const child *failed)
     if (failed->task.role != ROLE_EVALUATOR || !has_master(s))
         return has_spoken ? SETTLE_US : 0;
     child_kill(&s->children[0], SIGTERM);
-    return LEAVE_US;
+    return SUPERVISION_LEAVE_US;
 }
 
 /* Nobody is told anything any more, and no end is awaited that matters. */
@@ -265,6 +199,7 @@ static void reap(supervision *s)
         supervise_note_end(s, c, &worst);
     }
     note_worst(s, worst);
+    hung_look_at_master(s);
 }
 
 /* The master takes a checkpoint and ends all. */
@@ -378,6 +313,7 @@ static int64_t next_us(const supervision *s)
     int64_t next = s->stop_at_us < s->kill_at_us ? s->stop_at_us : s->kill_at_us;
     next = s->limit_at_us < next ? s->limit_at_us : next;
     next = s->hung_at_us < next ? s->hung_at_us : next;
+    next = s->look_at_us < next ? s->look_at_us : next;
     for (int i = 0; i < s->n; i++)
         next = s->restarts[i].due_us < next ? s->restarts[i].due_us : next;
     return next;
@@ -405,7 +341,7 @@ static void listen_to(supervision *s, child *c, const struct pollfd *polls)
         child_write(c);
     for (int i = 0; i < CHILD_STREAMS; i++)
         if (polls[1 + i].revents)
-            child_read(c, i, take_line, s);
+            child_read(c, i, said_take_line, s);
 }
 
 static status supervise_turn(supervision *s, error *err)
@@ -423,7 +359,9 @@ static status supervise_turn(supervision *s, error *err)
     if (clock_us() >= s->limit_at_us)
         take_limit(s);
     if (clock_us() >= s->hung_at_us)
-        kill_hung(s);
+        hung_kill_left(s);
+    if (clock_us() >= s->look_at_us)
+        hung_look_at_master(s);
     if (clock_us() >= s->stop_at_us) {
         s->stop_at_us = INT64_MAX;
         stop_others(s);
@@ -461,6 +399,7 @@ int supervise(const supervise_options *options, error *err)
         .stop_at_us = INT64_MAX,
         .kill_at_us = INT64_MAX,
         .hung_at_us = INT64_MAX,
+        .look_at_us = INT64_MAX,
     };
     status st = OK;
     descriptors_take(); /* of every task two pipes and a log */

@@ -7,7 +7,8 @@
  * passed on as they are.
  *
  * A task that another one says to hang ("HUNG task=ps.1") is killed, and so started again; so is one that
- * has not left a few seconds after a master that gave up for want of a peer (200).
+ * has not left a few seconds after a master that gave up for want of a peer (200); so is a master that does
+ * nothing while all others have left, who cannot say that it hangs.
  *
  * A task that dies by a signal, or with a code from 128 on, is started again, within limits
  * (restart.h): at once, later after growing pauses, and where the master told it to leave (200) when that has
@@ -49,6 +50,7 @@ typedef struct supervise_options {
                                   * again; NULL: none */
     int64_t limit_ms;            /* how long all may take; 0: as long as they do */
     int64_t grace_ms;            /* from SIGTERM to SIGKILL */
+    int64_t hang_ms;             /* how long a master that all others have left may do nothing; 0: for ever */
 } supervise_options;
 
 /* Runs them to their end. Returns the exit code: 0 when the master ended with 0, otherwise that of

@@ -6,11 +6,13 @@
 #define TEQUIO_JOB_PROCESS_SUPERVISION_H
 
 #include "job/process/signals.h"
+#include "job/process/stillness.h"
 #include "job/process/supervise.h"
 
 #include <poll.h>
 
 enum { PREEMPTED = 143 };
+enum { SUPERVISION_LEAVE_US = 5 * 1000 * 1000 }; /* how long tasks may take to leave by themselves */
 
 typedef struct supervision {
     const supervise_options *options;
@@ -32,6 +34,8 @@ typedef struct supervision {
     int64_t stop_at_us;   /* when the others are stopped; INT64_MAX: never */
     int64_t kill_at_us;   /* when whoever still runs is killed; INT64_MAX: never */
     int64_t hung_at_us;   /* when whoever has not left with the last master is; INT64_MAX: never */
+    int64_t look_at_us;   /* when the master, which all others have left, is looked at; INT64_MAX: never */
+    stillness master;     /* as it was then */
 } supervision;
 
 /* How the task ended, and its last words, on the screen. */

@@ -3,7 +3,8 @@
 # in rounds that alternate, beside a peer. Absolute times drift, ratios hold. `bench devices` adds how idle the
 # GPU is, and the rate of large products, which the model's FLOPs, trained alone, are held against (MFU).
 #
-#   bench/gpu.sh [MODEL...]     gpt2_124m (1024 tokens), resnet50 (224 x 224), bert_base_qa (384 tokens)
+#   bench/gpu.sh [MODEL...]     gpt2_124m (1024 tokens), resnet50 (224 x 224), bert_base_qa (384 tokens); and
+#                               gqa_decoder (1024 tokens, four heads of queries to one of keys), which no peer has
 #
 #   PEER     a command that trains the same on the GPU: it is called with --device cuda --compile, --model,
 #            --dtype, --batch, --steps and --optimizer, and its last line is JSON with "step_ms".
@@ -37,11 +38,12 @@ if [ -z "$peer" ] && python3 -c 'import torch; assert torch.cuda.is_available()'
 fi
 [ "$peer" != none ] || peer=''
 
-# describe MODEL: sets batch, optimizer, network and, as make_arrays.py wants them, fields
+# describe MODEL: sets batch, optimizer, network and, as make_arrays.py and make_decoder.py want them, fields and,
+# of a network that is an ONNX file, decoder
 describe() {
     local side=224 length words=50257 small=''
     [ -z "${SMALL:-}" ] || { side=32 words=70 small=', width: 32, num_layers: 2, num_heads: 2'; }
-    optimizer='{ type: "adamw", lr: 1e-4 }'
+    optimizer='{ type: "adamw", lr: 1e-4 }' decoder=''
     case $1 in
     gpt2_124m)
         length=${SMALL:+16} batch=16
@@ -58,6 +60,13 @@ describe() {
         fields="image:F32:3,$side,$side label:I64::1000"
         network="{ type: 'resnet50'${SMALL:+, width: 8} }"
         optimizer='{ type: "sgd", lr: 0.01, momentum: 0.9 }'
+        ;;
+    gqa_decoder)
+        length=${SMALL:+16} length=${length:-1024} batch=8
+        [ -n "$small" ] && decoder="$length $words 4 2 2" || decoder="$length 8192 16 4 4"
+        words=$(cut -d ' ' -f 2 <<<"$decoder")
+        fields="input_ids:I64:$length:$words label:I64:$length:$words"
+        network="{ type: 'onnx', path: '${CONFIGS:-$dir}/$1.onnx' }"
         ;;
     *) echo "gpu.sh: no model '$1'" >&2 && exit 2 ;;
     esac
@@ -138,7 +147,7 @@ measure() {
         [ -z "$peer" ] || ask_peer "$1" "$2"
     done
     same=$([ "$(sort -u "$dir/weights" | wc -l)" = 1 ] && echo true || echo false)
-    [ $same = true ] || { echo "gpu.sh: $1, $2: other weights the second time or through a server" >&2 && touch "$dir/differ"; }
+    [ "$same" = true ] || { echo "gpu.sh: $1, $2: other weights the second time or through a server" >&2 && touch "$dir/differ"; }
     alone=$(median <"$dir/alone") served=$(median <"$dir/served")
     [ ! -s "$dir/peer" ] || theirs=$(median <"$dir/peer")
     name=$(sed -n 's/.*"peer": *\("[^"]*"\).*/\1/p' "$dir/said" | tail -1 | grep . || echo null)
@@ -163,6 +172,8 @@ for model in "${models[@]}"; do
     data=${CONFIGS:-$dir}/$model.safetensors
     # shellcheck disable=SC2086  # a word a field
     [ -e "$data" ] || python3 "$here/tests/tools/make_arrays.py" "$data" $((2 * batch)) $fields
+    # shellcheck disable=SC2086
+    [ -z "$decoder" ] || python3 "$here/tests/tools/make_decoder.py" "${CONFIGS:-$dir}/$model.onnx" $decoder
     for precision in ${PRECISIONS:-bf16 tf32 f32}; do
         config=${CONFIGS:-$dir}/$model-$precision.jsonnet
         [ -z "${CONFIGS:-}" ] || { configure "$precision" && continue; }

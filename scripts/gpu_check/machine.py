@@ -85,7 +85,8 @@ def pack(archive):
         for folder in "scripts", "bench", "examples", "tests/golden/data", "tests/golden/onnx":
             shutil.copytree(folder, f"{to}/{folder}")
         os.makedirs(f"{to}/tests/tools")
-        shutil.copy("tests/tools/make_arrays.py", f"{to}/tests/tools")
+        for tool in "make_arrays.py", "make_decoder.py":
+            shutil.copy(f"tests/tools/{tool}", f"{to}/tests/tools")
         os.makedirs(f"{to}/{BUILT}/fashion-mnist")
         for path in glob.glob(f"/usr/share/datasets/fashion-mnist/{TEST_IMAGES}"):
             shutil.copy(path, f"{to}/{BUILT}/fashion-mnist")

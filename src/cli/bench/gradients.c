@@ -36,6 +36,7 @@ typedef struct side {
 
 typedef struct difference {
     bool same_bits;       /* the device's two */
+    bool is_nothing;      /* the reference is all zeros */
     double relative, most; /* the norm of what differs, over the reference's norm; allowed */
     int32_t tensor;       /* where most of it is */
     double of_tensor;     /* likewise, of that one alone */
@@ -145,6 +146,7 @@ static void compare(bench *b)
             d->tensor = t;
         }
     }
+    d->is_nothing = all.reference == 0;
     d->relative = relative(all);
     d->of_tensor = relative(worst);
     d->most = model_precision(b->config) == PRECISION_F32 ? NEAR_F32 : NEAR_HALF;
@@ -156,6 +158,9 @@ static status judge(const bench *b, error *err)
     const difference *d = &b->found;
     if (!d->same_bits)
         return FAIL(err, E_FAIL, "%s gives other gradients the second time", b->device.name);
+    if (d->is_nothing)
+        return FAIL(err, E_FAIL, "all gradients on %s%s are 0, with which nothing can be compared",
+                    b->reference.name, how(&b->reference));
     if (d->relative <= d->most)
         return OK;
     return FAIL(err, E_FAIL,

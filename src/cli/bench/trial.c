@@ -4,10 +4,12 @@
 #include "cli/bench/spread.h"
 #include "cli/run/devices.h"
 #include "common/base/alloc.h"
+#include "common/base/buf.h"
 #include "common/base/clock.h"
 #include "common/config/training.h"
 #include "common/parts/steps.h"
 #include "exec/exec.h"
+#include "model/initial.h"
 #include "model/model.h"
 #include "worker/inputs.h"
 #include "worker/memory.h"
@@ -42,6 +44,21 @@ void trial_destroy(trial **ret)
     *ret = NULL;
 }
 
+/* Version 0, as a job begins with it. */
+static status fill_params(trial *t, uint64_t seed, error *err)
+{
+    const flat *f = t->variants.flat;
+    const config *model = config_section(t->config, "model");
+    buf report = BUF_INIT;
+    status st = OK;
+    if (model_brings_weights(model))
+        st = model_initial(model, f, seed, t->params, &report, err);
+    for (int32_t p = 0; p < f->n_parts && !model_brings_weights(model); p++)
+        flat_part_init(f, p, seed, t->params + f->parts[p].begin);
+    buf_fini(&report);
+    return st;
+}
+
 static status trial_build(trial *t, const backend_choice *on, error *err)
 {
     const config *c = t->config;
@@ -72,8 +89,7 @@ static status trial_build(trial *t, const backend_choice *on, error *err)
     TRY(worker_memory_check(&taken, err));
     TRY(mem_alloc((size_t)f->n_elements * sizeof(float), "parameters", &memory, err));
     t->params = memory;
-    for (int32_t p = 0; p < f->n_parts; p++)
-        flat_part_init(f, p, data.seed, t->params + f->parts[p].begin);
+    TRY(fill_params(t, data.seed, err));
     TRY(exec_create(&options, &t->exec, err));
     exec_bind_params(t->exec, t->params);
     TRY(inputs_bind(t->exec, 0, t->variants.data, &t->inputs, err));

@@ -2,7 +2,6 @@
 #include "text/decode.h"
 
 #include "common/base/alloc.h"
-#include "text/chars.h"
 #include "text/decode_steps.h"
 #include "text/fields.h"
 
@@ -36,19 +35,16 @@ static status load_word_piece(fields *f, decoder *d, error *err)
 static status load_metaspace(fields *f, decoder *d, error *err)
 {
     static const char *const schemes[] = {"never", "first", "always", NULL};
-    const char *text = NULL;
     bool old, split;
     int scheme = 0;
-    size_t n = 0;
-    TRY(fields_text(f, "replacement", "\xE2\x96\x81", &text, err));
+    decode_step s = {.apply = decode_metaspace};
+    TRY(fields_char(f, "replacement", "\xE2\x96\x81", &s.code, err));
     fields_ignore(f, "str_rep");
     TRY(fields_bool(f, "add_prefix_space", true, &old, err));
     TRY(fields_choice(f, "prepend_scheme", schemes, old ? 2 : 0, &scheme, err));
     TRY(fields_bool(f, "split", true, &split, err));
-    uint32_t code = *text ? chars_next(text, &n) : 0;
-    if (!*text || text[n])
-        return FAIL(err, E_DATA, "%s.replacement: '%s' must be one character", f->place, text);
-    add(d, (decode_step){.apply = decode_metaspace, .code = code, .drops_first = scheme != 0});
+    s.drops_first = scheme != 0;
+    add(d, s);
     return OK;
 }
 
@@ -76,15 +72,10 @@ static status load_ctc(fields *f, decoder *d, error *err)
 
 static status load_strip(fields *f, decoder *d, error *err)
 {
-    const char *text = NULL;
     decode_step s = {.apply = decode_strip};
-    size_t n = 0;
-    TRY(fields_text(f, "content", NULL, &text, err));
+    TRY(fields_char(f, "content", NULL, &s.code, err));
     TRY(fields_count(f, "start", 0, &s.start, err));
     TRY(fields_count(f, "stop", 0, &s.stop, err));
-    s.code = *text ? chars_next(text, &n) : 0;
-    if (!*text || text[n])
-        return FAIL(err, E_DATA, "%s.content: '%s' must be one character", f->place, text);
     add(d, s);
     return OK;
 }
@@ -107,9 +98,8 @@ static status load_one(const json_t *value, const char *place, int depth, decode
 
 static status load_sequence(fields *f, int depth, decoder *d, error *err)
 {
-    const json_t *list = fields_any(f, "decoders");
-    if (!json_is_array(list))
-        return FAIL(err, E_DATA, "%s.decoders: must be an array", f->place);
+    const json_t *list = NULL;
+    TRY(fields_list(f, "decoders", &list, err));
     for (size_t i = 0; i < json_array_size(list); i++) {
         char place[FIELDS_PLACE];
         fields_inside(f, "decoders", (int)i, place);

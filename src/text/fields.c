@@ -2,6 +2,7 @@
 #include "text/fields.h"
 
 #include "common/base/buf.h"
+#include "text/chars.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -91,6 +92,27 @@ status fields_choice(fields *f, const char *key, const char *const *words, int o
     char place[FIELDS_PLACE];
     fields_inside(f, key, -1, place);
     return FAIL(err, E_DATA, "%s: \"%s\" is not known here; known are %s", place, word, list);
+}
+
+status fields_char(fields *f, const char *key, const char *otherwise, uint32_t *ret, error *err)
+{
+    const char *text = NULL;
+    size_t n = 0;
+    TRY(fields_text(f, key, otherwise, &text, err));
+    uint32_t code = *text ? chars_next(text, &n) : 0;
+    if (!*text || text[n])
+        return FAIL(err, E_DATA, "%s.%s: '%s' must be one character", f->place, key, text);
+    *ret = code;
+    return OK;
+}
+
+status fields_list(fields *f, const char *key, const json_t **ret, error *err)
+{
+    const json_t *value = fields_any(f, key);
+    if (!json_is_array(value))
+        return wrong(f, key, value, "an array", err);
+    *ret = value;
+    return OK;
 }
 
 void fields_ignore(fields *f, const char *key)

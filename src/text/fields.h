@@ -35,6 +35,10 @@ MUST_USE status fields_text(fields *f, const char *key, const char *otherwise, c
 /* One of `words`, which end with NULL: its place. otherwise < 0: it must be there. */
 MUST_USE status fields_choice(fields *f, const char *key, const char *const *words, int otherwise, int *ret,
                               error *err);
+/* A text of one character: its code point. `otherwise` as for a text. */
+MUST_USE status fields_char(fields *f, const char *key, const char *otherwise, uint32_t *ret, error *err);
+/* An array, which must be there. */
+MUST_USE status fields_list(fields *f, const char *key, const json_t **ret, error *err);
 /* A key that changes nothing here. */
 void fields_ignore(fields *f, const char *key);
 /* E_DATA of a key that nobody asked for. */

@@ -274,9 +274,8 @@ static status load_one(const json_t *value, const char *place, int depth, normal
 
 static status load_sequence(fields *f, int depth, normalizer *n, error *err)
 {
-    const json_t *list = fields_any(f, "normalizers");
-    if (!json_is_array(list))
-        return FAIL(err, E_DATA, "%s.normalizers: must be an array", f->place);
+    const json_t *list = NULL;
+    TRY(fields_list(f, "normalizers", &list, err));
     for (size_t i = 0; i < json_array_size(list); i++) {
         char place[FIELDS_PLACE];
         fields_inside(f, "normalizers", (int)i, place);

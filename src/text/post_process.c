@@ -135,9 +135,8 @@ static status load_one(const json_t *value, const char *place, int depth, post_p
 
 static status load_sequence(fields *f, int depth, post_processor *p, error *err)
 {
-    const json_t *list = fields_any(f, "processors");
-    if (!json_is_array(list))
-        return FAIL(err, E_DATA, "%s.processors: must be an array", f->place);
+    const json_t *list = NULL;
+    TRY(fields_list(f, "processors", &list, err));
     for (size_t i = 0; i < json_array_size(list); i++) {
         char place[FIELDS_PLACE];
         fields_inside(f, "processors", (int)i, place);

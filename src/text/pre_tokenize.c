@@ -218,26 +218,13 @@ static status load_byte_level(fields *f, pre_tokenizer *p, error *err)
     return OK;
 }
 
-/* A text of one character. */
-static status load_char(fields *f, const char *key, const char *otherwise, uint32_t *ret, error *err)
-{
-    const char *text = NULL;
-    size_t n = 0;
-    TRY(fields_text(f, key, otherwise, &text, err));
-    if (*text)
-        *ret = chars_next(text, &n);
-    if (!*text || text[n])
-        return FAIL(err, E_DATA, "%s.%s: '%s' must be one character", f->place, key, text);
-    return OK;
-}
-
 static status load_metaspace(fields *f, pre_tokenizer *p, error *err)
 {
     static const char *const schemes[] = {"never", "first", "always", NULL};
     bool old, split;
     int scheme = PREFIX_ALWAYS;
     step s = {.rewrite = rewrite_metaspace};
-    TRY(load_char(f, "replacement", "\xE2\x96\x81", &s.code, err));
+    TRY(fields_char(f, "replacement", "\xE2\x96\x81", &s.code, err));
     fields_ignore(f, "str_rep");
     TRY(fields_bool(f, "add_prefix_space", true, &old, err)); /* what old files have instead of the scheme */
     TRY(fields_choice(f, "prepend_scheme", schemes, old ? PREFIX_ALWAYS : PREFIX_NEVER, &scheme, err));
@@ -269,7 +256,7 @@ static status load_digits(fields *f, pre_tokenizer *p, error *err)
 static status load_delimiter(fields *f, pre_tokenizer *p, error *err)
 {
     step s = {.cut = cut_by_char, .behavior = CUT_REMOVED};
-    TRY(load_char(f, "delimiter", NULL, &s.code, err));
+    TRY(fields_char(f, "delimiter", NULL, &s.code, err));
     add(p, s);
     return OK;
 }
@@ -293,9 +280,8 @@ static status load_one(const json_t *value, const char *place, int depth, pre_to
 
 static status load_sequence(fields *f, int depth, pre_tokenizer *p, error *err)
 {
-    const json_t *list = fields_any(f, "pretokenizers");
-    if (!json_is_array(list))
-        return FAIL(err, E_DATA, "%s.pretokenizers: must be an array", f->place);
+    const json_t *list = NULL;
+    TRY(fields_list(f, "pretokenizers", &list, err));
     for (size_t i = 0; i < json_array_size(list); i++) {
         char place[FIELDS_PLACE];
         fields_inside(f, "pretokenizers", (int)i, place);

@@ -37,7 +37,6 @@ static status load_padding(const json_t *value, const char *place, tokenizer *t,
     fields f;
     int64_t id = 0, type_id = 0;
     int side = TOKENIZER_RIGHT;
-    const char *token = NULL;
     tokenizer_padding *p = &t->padding;
     TRY(fields_begin(value, place, &f, err));
     TRY(load_pad_strategy(&f, &p->length, err));
@@ -45,14 +44,12 @@ static status load_padding(const json_t *value, const char *place, tokenizer *t,
     TRY(fields_count(&f, "pad_to_multiple_of", 0, &p->multiple_of, err));
     TRY(fields_count(&f, "pad_id", 0, &id, err));
     TRY(fields_count(&f, "pad_type_id", 0, &type_id, err));
-    TRY(fields_text(&f, "pad_token", "[PAD]", &token, err));
+    fields_ignore(&f, "pad_token"); /* the text of pad_id */
     TRY(fields_end(&f, err));
     p->is_on = true;
     p->side = (tokenizer_side)side;
     p->id = (int32_t)id;
     p->type_id = (int32_t)type_id;
-    t->pad_token = xstrdup(token);
-    p->token = t->pad_token;
     return OK;
 }
 

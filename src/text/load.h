@@ -27,7 +27,6 @@ struct tokenizer {
     decoder *decoder;
     tokenizer_truncation truncation;
     tokenizer_padding padding;
-    char *pad_token;
     blanks *blanks; /* [size] by id, where the post-processor trims; else NULL */
     int32_t roles[TOKENIZER_ROLES];
 };

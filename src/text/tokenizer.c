@@ -15,7 +15,6 @@ void tokenizer_destroy(tokenizer **t)
     model_destroy(&(*t)->model);
     added_tokens_destroy(&(*t)->added);
     decoder_destroy(&(*t)->decoder);
-    free((*t)->pad_token);
     free((*t)->blanks);
     free(*t);
     *t = NULL;

@@ -84,10 +84,9 @@ typedef struct tokenizer_padding {
     bool is_on;
     int64_t length;      /* tokens; 0: that of the first window */
     int64_t multiple_of; /* rounded up to; 0: not */
-    int32_t id;          /* its text is `token` */
+    int32_t id;
     int32_t type_id;
     tokenizer_side side;
-    const char *token;
 } tokenizer_padding;
 
 typedef struct tokenizer_options {

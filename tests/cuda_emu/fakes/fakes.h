@@ -12,7 +12,8 @@
  * process, and waits in vain for nobody.
  *
  * TEQUIO_CUDA_LIBRARIES=none hides them, as it does the real ones; cuDNN is as old as EMU_DNN says
- * (90701: 9.7.1); EMU_NCCL=0 hides NCCL alone, and with EMU_NCCL=broken the first GPU's sends fail.
+ * (90701: 9.7.1); EMU_NCCL=0 hides NCCL alone, and with EMU_NCCL=broken the first GPU's sends fail;
+ * EMU_NO_NVRTC hides NVRTC.
  * Threads: any; what tests choose, before other threads begin.
  */
 #ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_FAKES_H

@@ -14,10 +14,10 @@ enum { RIGHT, COUNTED, COUNTS };
 
 static status open_categorical(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
 {
+    (void)ret_counts;
+    (void)ret_sums;
     if (m->o.top_k > 1 && m->o.tie_break)
         return METRIC_FAIL(m, err, "tie_break goes with top_k 1 only, not with %lld", (long long)m->o.top_k);
-    *ret_counts = COUNTS;
-    *ret_sums = 1; /* of what ties are worth */
     return OK;
 }
 
@@ -72,21 +72,14 @@ const metric_kind metric_categorical_accuracy = {
     .name = "categorical_accuracy",
     .inputs = METRIC_CLASSES,
     .endings = " ",
+    .n_counts = COUNTS,
+    .n_sums = 1, /* of what ties are worth */
     .open = open_categorical,
     .add = add_categorical,
     .figures = put_categorical,
 };
 
 /* --- of whole rows --- */
-
-static status open_rows(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
-{
-    (void)m;
-    (void)err;
-    *ret_counts = COUNTS;
-    *ret_sums = 0;
-    return OK;
-}
 
 static void put_rows(metric *m, metric_figures *to)
 {
@@ -115,7 +108,7 @@ const metric_kind metric_boolean_accuracy = {
     .name = "boolean_accuracy",
     .inputs = METRIC_CLASSES | METRIC_YES_NO | METRIC_TOKENS,
     .endings = " ",
-    .open = open_rows,
+    .n_counts = COUNTS,
     .add = add_boolean,
     .figures = put_rows,
 };
@@ -140,19 +133,12 @@ const metric_kind metric_sequence_accuracy = {
     .inputs = METRIC_CLASSES | METRIC_TOKENS,
     .is_of_rows = true,
     .endings = " ",
-    .open = open_rows,
+    .n_counts = COUNTS,
     .add = add_sequence,
     .figures = put_rows,
 };
 
 /* --- of tokens, whatever their order --- */
-
-static status open_recall(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
-{
-    TRY(open_rows(m, ret_counts, ret_sums, err));
-    *ret_sums = 1;
-    return OK;
-}
 
 static int compare_tokens(const void *a, const void *b)
 {
@@ -202,7 +188,8 @@ const metric_kind metric_unigram_recall = {
     .inputs = METRIC_CLASSES | METRIC_TOKENS,
     .is_of_rows = true,
     .endings = " ",
-    .open = open_recall,
+    .n_counts = COUNTS,
+    .n_sums = 1,
     .add = add_recall,
     .figures = put_recall,
 };

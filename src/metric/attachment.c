@@ -6,15 +6,6 @@
 
 enum { WORDS, HEADS, ARCS, SENTENCES, TREES_UNLABELED, TREES_LABELED, COUNTS };
 
-static status open_arcs(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
-{
-    (void)m;
-    (void)err;
-    *ret_counts = COUNTS;
-    *ret_sums = 0;
-    return OK;
-}
-
 static bool is_word(const metric *m, const metric_batch *b, int64_t i)
 {
     for (size_t k = 0; k < m->o.n_exclude; k++)
@@ -61,7 +52,7 @@ const metric_kind metric_attachment_scores = {
     .inputs = METRIC_ARCS,
     .is_of_rows = true,
     .endings = " _UAS _LAS _UEM _LEM",
-    .open = open_arcs,
+    .n_counts = COUNTS,
     .add = add_arcs,
     .figures = put_arcs,
 };

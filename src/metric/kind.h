@@ -18,7 +18,8 @@ typedef struct metric_kind {
     bool is_of_rows;       /* it takes examples with a row of labels only */
     const char *endings;   /* of the names of its figures that are numbers, in their order, behind a blank
                             * each: " _precision _recall"; an empty one is a blank alone. NULL: none are known */
-    /* Checks the options, and says how much it counts. E_CONFIG. */
+    size_t n_counts, n_sums; /* how much it counts, ... */
+    /* ... unless this says it, which checks the options too. E_CONFIG. */
     status (*open)(metric *m, size_t *ret_counts, size_t *ret_sums, error *err);
     /* Counts a batch whose labels and scores are in order. E_NOMEM. */
     status (*add)(metric *m, const metric_batch *b, error *err);

@@ -93,10 +93,15 @@ static int compare_pairs(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void metric_sort_pairs(uint64_t *pairs, size_t n)
+{
+    qsort(pairs, n, sizeof *pairs, compare_pairs);
+}
+
 void metric_state_sort(metric_state *s)
 {
     if (s->n_sorted < s->n_pairs)
-        qsort(s->pairs, s->n_pairs, sizeof *s->pairs, compare_pairs);
+        metric_sort_pairs(s->pairs, s->n_pairs);
     s->n_sorted = s->n_pairs;
 }
 

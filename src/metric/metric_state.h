@@ -34,6 +34,7 @@ float metric_pair_second(uint64_t pair);
 /* E_NOMEM. */
 MUST_USE status metric_state_add_pair(metric_state *s, uint64_t pair, error *err);
 void metric_state_sort(metric_state *s);
+void metric_sort_pairs(uint64_t *pairs, size_t n);
 
 /* The shapes are equal. E_NOMEM. */
 MUST_USE status metric_state_merge(metric_state *into, metric_state *from, error *err);

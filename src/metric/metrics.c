@@ -122,7 +122,6 @@ static status check_input(const metric *m, error *err)
 
 static status open_metric(metric *m, const metric_options *o, const metric_source *source, error *err)
 {
-    size_t counts = 0, sums = 0;
     *m = (metric){.kind = find_kind(o->kind), .o = *o, .source = source};
     if (!m->kind) {
         const char *near = metrics_did_you_mean(o->kind);
@@ -130,7 +129,9 @@ static status open_metric(metric *m, const metric_options *o, const metric_sourc
                     near ? near : "", near ? "'?" : "");
     }
     TRY(check_input(m, err));
-    TRY(m->kind->open(m, &counts, &sums, err));
+    size_t counts = m->kind->n_counts, sums = m->kind->n_sums;
+    if (m->kind->open)
+        TRY(m->kind->open(m, &counts, &sums, err));
     return metric_state_init(&m->state, counts, sums, err);
 }
 

@@ -10,15 +10,6 @@ enum { SUM_X, SUM_Y, SUM_XX, SUM_XY, SUM_YY, SUMS };
 
 /* --- errors --- */
 
-static status open_error(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
-{
-    (void)m;
-    (void)err;
-    *ret_counts = 1;
-    *ret_sums = 1;
-    return OK;
-}
-
 static status add_absolute(metric *m, const metric_batch *b, error *err)
 {
     (void)err;
@@ -51,7 +42,8 @@ const metric_kind metric_mean_absolute_error = {
     .name = "mean_absolute_error",
     .inputs = METRIC_NUMBERS,
     .endings = " ",
-    .open = open_error,
+    .n_counts = 1,
+    .n_sums = 1,
     .add = add_absolute,
     .figures = put_mean,
 };
@@ -60,21 +52,13 @@ const metric_kind metric_mean_squared_error = {
     .name = "mean_squared_error",
     .inputs = METRIC_NUMBERS,
     .endings = " ",
-    .open = open_error,
+    .n_counts = 1,
+    .n_sums = 1,
     .add = add_squared,
     .figures = put_mean,
 };
 
 /* --- moments --- */
-
-static status open_moments(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
-{
-    (void)m;
-    (void)err;
-    *ret_counts = 1;
-    *ret_sums = SUMS;
-    return OK;
-}
 
 static status add_moments(metric *m, const metric_batch *b, error *err)
 {
@@ -122,7 +106,8 @@ const metric_kind metric_covariance = {
     .name = "covariance",
     .inputs = METRIC_NUMBERS,
     .endings = " ",
-    .open = open_moments,
+    .n_counts = 1,
+    .n_sums = SUMS,
     .add = add_moments,
     .figures = put_covariance,
 };
@@ -139,7 +124,8 @@ const metric_kind metric_pearson_correlation = {
     .name = "pearson_correlation",
     .inputs = METRIC_NUMBERS,
     .endings = " ",
-    .open = open_moments,
+    .n_counts = 1,
+    .n_sums = SUMS,
     .add = add_moments,
     .figures = put_pearson,
 };

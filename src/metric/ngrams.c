@@ -148,10 +148,10 @@ static size_t bleu_size(const metric *m)
 
 static status open_bleu(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
 {
+    (void)ret_sums;
     if (bleu_size(m) < 1 || bleu_size(m) > METRIC_NGRAMS)
         return METRIC_FAIL(m, err, "ngram_weights: %zu of them; 1 to %d are possible", bleu_size(m), METRIC_NGRAMS);
     *ret_counts = BLEU_COUNTS + 2 * bleu_size(m);
-    *ret_sums = 0;
     return OK;
 }
 

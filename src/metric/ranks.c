@@ -13,13 +13,13 @@
 
 static status open_pairs(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
 {
+    (void)ret_counts;
+    (void)ret_sums;
     const metric_source *s = m->source;
     if (s->input == METRIC_CLASSES && s->classes != 2)
         return METRIC_FAIL(m, err, "%s takes two classes, but there are %lld", m->kind->name, (long long)s->classes);
     if (s->input != METRIC_NUMBERS && m->o.positive_label != 0 && m->o.positive_label != 1)
         return METRIC_FAIL(m, err, "positive_label: %lld is neither 0 nor 1", (long long)m->o.positive_label);
-    *ret_counts = 0;
-    *ret_sums = 0;
     return OK;
 }
 
@@ -125,12 +125,6 @@ static status add_numbers(metric *m, const metric_batch *b, error *err)
     return OK;
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static size_t end_of_tie(const uint64_t *pairs, size_t n, size_t at)
 {
     uint64_t first = pairs[at] >> 32;
@@ -160,7 +154,7 @@ static products products_of(const metric_state *s, uint64_t *order)
         for (size_t k = i; k < end; k++)
             order[k] = s->pairs[k] << 32 | twice_rank(i, end);
     }
-    qsort(order, n, sizeof *order, compare_u64);
+    metric_sort_pairs(order, n);
     for (size_t i = 0, end; i < n; i = end) {
         end = end_of_tie(order, n, i);
         __int128 y = (__int128)twice_rank(i, end) - mean;

@@ -74,6 +74,7 @@ static status read_tag(const metric *m, tag_set *t, const char *text, tag *ret, 
 
 static status open_spans(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
 {
+    (void)ret_sums;
     size_t classes = (size_t)m->source->classes;
     const char *const *tags = m->o.tags ? m->o.tags : m->source->words;
     if (!tags)
@@ -87,7 +88,6 @@ static status open_spans(metric *m, size_t *ret_counts, size_t *ret_sums, error 
     for (size_t i = 0; i < classes; i++)
         TRY(read_tag(m, t, tags[i], &t->tags[i], err));
     *ret_counts = (size_t)t->n_labels * COUNTS;
-    *ret_sums = 0;
     return OK;
 }
 

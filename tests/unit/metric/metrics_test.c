@@ -400,6 +400,32 @@ static void test_scores_that_are_not_finite_are_refused(void **state)
     metrics_close(&m);
 }
 
+/* Classes behind the labels, and before them as those of pixels are. */
+static void test_either_place_of_classes(void **state)
+{
+    (void)state;
+    enum { EXAMPLES = 3, LABELS = 5, CLASSES = 4, ALL = EXAMPLES * LABELS * CLASSES };
+    const metric_source source = {.input = METRIC_CLASSES, .classes = CLASSES, .labels = LABELS};
+    const metric_options o = {.kind = "perplexity"};
+    float behind[ALL], before[ALL];
+    int64_t labels[EXAMPLES * LABELS];
+    const rng r = rng_make(5, RNG_TEST, 0);
+    for (int i = 0; i < EXAMPLES * LABELS; i++) {
+        labels[i] = (int64_t)rng_below(&r, (uint64_t)(ALL + i), CLASSES);
+        for (int c = 0; c < CLASSES; c++) {
+            behind[i * CLASSES + c] = rng_normal(&r, (uint64_t)(i * CLASSES + c));
+            before[i / LABELS * LABELS * CLASSES + c * LABELS + i % LABELS] = behind[i * CLASSES + c];
+        }
+    }
+    metric_list *one = open_one(&o, &source), *other = open_one(&o, &source);
+    add_ok(one, &(metric_batch){.examples = EXAMPLES, .scores = behind, .labels = labels});
+    add_ok(other, &(metric_batch){
+                        .examples = EXAMPLES, .scores = before, .class_stride = LABELS, .labels = labels});
+    check_bits(one, other);
+    metrics_close(&one);
+    metrics_close(&other);
+}
+
 static void test_a_label_beyond_the_classes(void **state)
 {
     (void)state;
@@ -486,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_no_examples),
         cmocka_unit_test(test_reset_forgets),
         cmocka_unit_test(test_scores_that_are_not_finite_are_refused),
+        cmocka_unit_test(test_either_place_of_classes),
         cmocka_unit_test(test_a_label_beyond_the_classes),
         cmocka_unit_test(test_what_does_not_fit_is_refused),
         cmocka_unit_test(test_bytes_of_others_are_refused),

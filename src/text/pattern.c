@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
+#include "text/chars.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -22,7 +23,10 @@ struct pattern_scratch {
 
 /* White_Space, as Oniguruma has it; PCRE2's \s has U+180E too. */
 #define SPACES "\\t-\\r \\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}"
-#define WORDS "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}"
+/* \w: of Latin-1 its other numbers too, and letters in circles and squares. */
+#define WORDS                                                                                                \
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}\\x{24B6}-\\x{24E9}"                               \
+    "\\x{1F130}-\\x{1F149}\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}"
 
 status pattern_literal(const char *text, size_t bytes, const char *place, pattern **ret, error *err)
 {
@@ -50,21 +54,56 @@ static const char *class_of(char letter, bool *ret_is_not)
     }
 }
 
-/* Appends what `\letter` is for PCRE2. */
-static status translate_escape(char letter, bool in_class, const char *place, buf *ret, error *err)
+/* Code points of a class (chars.h) that an older Unicode does not have, for the inside of []. */
+static void add_recent(uint32_t class, buf *ret)
 {
+    for (uint32_t code = 0, end; code < UTF8_CODES; code = end) {
+        for (end = code; end < UTF8_CODES && chars_is(end, class) && chars_is(end, CHAR_RECENT);)
+            end++;
+        if (end > code)
+            buf_addf(ret, "\\x{%X}-\\x{%X}", (unsigned)code, (unsigned)(end - 1));
+        else
+            end++;
+    }
+}
+
+/* \p{L}, \P{N} and the like, which begins at `c`: NULL if it is none of these two properties. */
+static const char *property_of(const char *c, uint32_t *ret_class)
+{
+    if (c[0] && c[1] == '{' && c[2] && c[3] == '}' && (c[2] == 'L' || c[2] == 'N')) {
+        *ret_class = c[2] == 'L' ? CHAR_LETTER : CHAR_NUMBER;
+        return c[2] == 'L' ? "\\p{L}" : "\\p{N}";
+    }
+    return NULL;
+}
+
+/* Appends what the escape behind a backslash is for PCRE2; *c is moved to its last character. */
+static status translate_escape(const char **c, bool in_class, const char *place, buf *ret, error *err)
+{
+    char letter = **c;
     bool is_not;
+    uint32_t recent = letter == 'w' || letter == 'W' ? CHAR_WORD : 0;
     const char *class = class_of(letter, &is_not);
+    if ((letter == 'p' || letter == 'P') && property_of(*c, &recent)) {
+        class = property_of(*c, &recent);
+        is_not = letter == 'P';
+        *c += 3;
+    }
     if (letter == 'h' || letter == 'H')
         return FAIL(err, E_DATA, "%s: \\%c is not known here; write the class of characters", place, letter);
     if (class && is_not && in_class)
         return FAIL(err, E_DATA, "%s: \\%c inside [] is not known here", place, letter);
-    if (!class)
+    if (!class) {
         buf_addf(ret, "\\%c", letter);
-    else if (in_class)
-        buf_adds(ret, class);
-    else
-        buf_addf(ret, "[%s%s]", is_not ? "^" : "", class);
+        return OK;
+    }
+    if (!in_class)
+        buf_adds(ret, is_not ? "[^" : "[");
+    buf_adds(ret, class);
+    if (recent)
+        add_recent(recent, ret);
+    if (!in_class)
+        buf_adds(ret, "]");
     return OK;
 }
 
@@ -73,7 +112,8 @@ static status translate(const char *regex, const char *place, buf *ret, error *e
     int depth = 0;
     for (const char *c = regex; *c; c++) {
         if (*c == '\\' && c[1]) {
-            TRY(translate_escape(*++c, depth > 0, place, ret, err));
+            c++;
+            TRY(translate_escape(&c, depth > 0, place, ret, err));
             continue;
         }
         if (depth > 0 && ((c[0] == '&' && c[1] == '&') || (c[0] == '[' && c[1] != ':')))

@@ -1,7 +1,7 @@
 /*
  * Where a text is parted or replaced: a literal, or a regular expression of Oniguruma's dialect, by PCRE2. What
- * the two read differently is refused or translated; classes such as \p{L} follow the Unicode of the PCRE2 that
- * is installed.
+ * the two read differently is refused or translated. \p{L}, \p{N}, \w and \s are as chars.h says; other classes follow
+ * the Unicode of the PCRE2 that is installed.
  *
  * Threads: a pattern does not change once it is made; a pattern_scratch belongs to one thread at a time.
  */

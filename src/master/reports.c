@@ -42,8 +42,6 @@ static void drain_after(master *m, int64_t step)
     m->waits.drain_us = clock_us();
 }
 
-static status commit_if_well(master *m, error *err);
-
 /* One that must be is ordered again, as long as the job waits for its disk. */
 static status owe_cut(master *m, uint32_t id, int64_t step, const char *why, error *err)
 {
@@ -68,7 +66,7 @@ status master_cut_lost(master *m, uint32_t id, const char *why, error *err)
         m->reporting.epoch_saved = step;          /* an epoch like others, which nobody can evaluate */
     drain_after(m, step);
     master_order_cuts(m);
-    return commit_if_well(m, err);
+    return master_commit_if_well(m, err);
 }
 
 status master_cut_over(master *m, uint32_t id, status st, const error *why, error *err)
@@ -134,8 +132,7 @@ status master_commit(master *m, error *err)
     return OK;
 }
 
-/* A disk that takes nothing is asked now and then, not with every report. */
-static status commit_if_well(master *m, error *err)
+status master_commit_if_well(master *m, error *err)
 {
     return master_disk_is_well(m) || saver_owes(m->saver) ? master_commit(m, err) : OK;
 }
@@ -143,7 +140,7 @@ static status commit_if_well(master *m, error *err)
 status master_take_written(master *m, const shard_report *r, error *err)
 {
     TRY(saver_shard(m->saver, r, err));
-    return commit_if_well(m, err);
+    return master_commit_if_well(m, err);
 }
 
 /* --- reports --- */
@@ -188,7 +185,7 @@ status master_steps_done(master *m, int64_t before, error *err)
         master_order_cuts(m);
     }
     say_progress(m);
-    return commit_if_well(m, err);
+    return master_commit_if_well(m, err);
 }
 
 status master_record(master *m, const wire_head *h, const Wire__Report *r, error *err)

@@ -33,5 +33,8 @@ MUST_USE status master_cut_lost(master *m, uint32_t id, const char *why, error *
 
 /* Commits what is written, as far as the accounts are complete. */
 MUST_USE status master_commit(master *m, error *err);
+/* To be called when there may be more to commit. A disk that takes nothing is asked now and then only, and not
+ * here. */
+MUST_USE status master_commit_if_well(master *m, error *err);
 
 #endif

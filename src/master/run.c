@@ -116,7 +116,7 @@ status master_take_cut_late(master *m, const Wire__CutLate *c, error *err)
     if (saver_is_planned(m->saver, c->id))
         return master_cut_lost(m, c->id, "a server is past it already", err);
     master_delay_cut(m, c->id, c->newest);
-    return OK;
+    return master_commit_if_well(m, err); /* what is written may have waited for this one, which came first */
 }
 
 void master_say_again(master *m)

@@ -109,6 +109,44 @@ static void a_planned_cut_that_a_server_is_past_is_left_out(void **state)
     chair_leave(&c);
 }
 
+/* A cut by the clock is ordered while the servers are past it: those after it, which are written meanwhile, are
+ * committed once it is later than they are. */
+static void what_waited_for_a_cut_that_is_late_is_committed(void **state)
+{
+    (void)state;
+    chair c;
+    chair_take(&c);
+    error err = ERROR_INIT;
+    saver_destroy(&c.master.saver);
+    c.options.n_servers = 0; /* none to tell */
+    c.master.saver = saver_of(&c.accounts, &(plan){.total = 16, .every_steps = 8, .per_epoch = 100});
+    results_options all = {.dir = c.accounts.dir, .flat = c.accounts.flat, .steps = c.master.plan.steps,
+                           .schedule = {.in_order = true}, .validation_metric = "-loss"};
+    must(results_open(&all, 0, &c.master.results, &err), &err);
+    for (int64_t slot = 0; slot < 16; slot++)
+        accounting_report(c.master.accounting,
+                          &(slot_report){.step = slot / 2, .slot = (uint32_t)(slot % 2), .examples = 1});
+    cut_order at_8, at_16, soon;
+    assert_true(saver_next_order(c.master.saver, clock_us(), 1, &at_8));
+    assert_true(saver_next_order(c.master.saver, clock_us(), 1, &at_16));
+    saver_soon(c.master.saver);
+    assert_true(saver_next_order(c.master.saver, clock_us(), 1, &soon));
+    assert_int_equal(at_8.version, 8);
+    assert_true(soon.version < 8);
+    for (int32_t s = 0; s < SERVERS; s++) {
+        shard_report r = accounts_shard(&c.accounts, &at_8, s, SERVERS, 1.0f);
+        must(master_take_written(&c.master, &r, &err), &err);
+    }
+    assert_int_equal(saver_last(c.master.saver), 0);
+    Wire__CutLate late = WIRE__CUT_LATE__INIT;
+    late.id = soon.id;
+    late.newest = 8;
+    must(master_take_cut_late(&c.master, &late, &err), &err);
+    assert_int_equal(saver_last(c.master.saver), 8);
+    results_close(&c.master.results);
+    chair_leave(&c);
+}
+
 /* Who was sent its parts after a cut is past it: the one who acts has to write it first. */
 static void a_server_does_not_act_again_amid_a_cut(void **state)
 {
@@ -132,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shard_that_is_here_is_not_fetched_again),
         cmocka_unit_test(a_planned_cut_that_a_server_is_past_is_left_out),
+        cmocka_unit_test(what_waited_for_a_cut_that_is_late_is_committed),
         cmocka_unit_test(a_server_does_not_act_again_amid_a_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

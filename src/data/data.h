@@ -39,6 +39,8 @@ typedef struct data_field {
     const int64_t *sizes;           /* categories [.., dim[rank-1]]: those of column k are 0 ..
                                      * sizes[k]-1; otherwise NULL */
     float background;               /* images: what a pixel outside the picture reads as */
+    bool varies;                    /* no example is longer than dim[0]; what a shorter one lacks there is
+                                     * filled up */
     data_bytes bytes;
 } data_field;
 
@@ -80,6 +82,10 @@ int64_t dataset_examples(const dataset *d);
 const data_field *dataset_fields(const dataset *d, size_t *ret_n);
 int64_t data_field_elements(const data_field *f);       /* of one example */
 size_t data_field_bytes(const data_field *f);           /* likewise */
+/* The same fields with dim[0] of those that vary; as they are for a length of 0. */
+void data_fields_of_length(const data_field *fields, size_t n, int64_t length, data_field *ret);
+/* How long each example is, where fields vary; NULL: none does, or they are read without labels. Borrowed. */
+const uint32_t *dataset_lengths(const dataset *d);
 
 /* How many bytes of records were read for examples so far; 0: they are not read from records. */
 int64_t dataset_bytes_read(const dataset *d);
@@ -96,18 +102,30 @@ MUST_USE status dataset_read_bytes(const dataset *d, int64_t example, void *cons
  * Gives the example at `place`. Pure. */
 int64_t data_permute(uint64_t seed, int64_t epoch, int64_t n, int64_t place);
 
+/* What graphs are made for. */
+typedef struct batch_shape {
+    int64_t examples;
+    int64_t length;                 /* dim[0] of the fields that vary; 0: as the fields have it */
+} batch_shape;
+
 typedef struct data_batch {
     step_slot slot;
+    batch_shape shape;              /* slot.n, and the length */
     size_t n_fields;
-    const data_field *fields;       /* loader_fields */
+    const data_field *fields;       /* loader_fields, or these of that length */
     const void *data[DATA_FIELDS];  /* [slot.n, field shape...], row-major */
 } data_batch;
+
+typedef struct bucketing bucketing; /* bucketing.h */
 
 typedef struct loader_options {
     const dataset *dataset;         /* kept until loader_destroy */
     int64_t batch_size;             /* more than there are examples counts as that many */
     uint64_t seed;
     bool shuffle;
+    bucketing *buckets;             /* which examples a batch has, and how long it is; NULL: they come in the
+                                     * order of `shuffle`, as long as the fields say. Kept */
+    int64_t length;                 /* of every batch, no example being longer; 0: as `buckets` has it */
     const config *augment;          /* section dataset_reader.augment, or NULL; kept */
     size_t depth;                   /* buffers in the ring, >= 2 */
     bool bytes;                     /* leave bytes as they are, where augmentation can too */

@@ -73,6 +73,20 @@ int64_t dataset_bytes_read(const dataset *d)
     return d->ops->records ? record_set_bytes_read(d->ops->records(d)) : 0;
 }
 
+const uint32_t *dataset_lengths(const dataset *d)
+{
+    return d->lengths ? d->lengths + d->first : NULL;
+}
+
+void data_fields_of_length(const data_field *fields, size_t n, int64_t length, data_field *ret)
+{
+    for (size_t i = 0; i < n; i++) {
+        ret[i] = fields[i];
+        if (length && fields[i].varies)
+            ret[i].dim[0] = length;
+    }
+}
+
 /* The reader has checked the product against its file. */
 int64_t data_field_elements(const data_field *f)
 {

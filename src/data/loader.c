@@ -11,18 +11,22 @@
 #include "common/base/alloc.h"
 #include "common/base/thread.h"
 #include "data/augment.h"
+#include "data/bucketing.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef enum buffer_state { FREE, WANTED, FILLING, READY, TAKEN } buffer_state;
 
 typedef struct buffer {
     data_batch batch; /* first: loader_release gets here by its address */
     void *data[DATA_FIELDS];
+    data_field cut[DATA_FIELDS];    /* the fields, of the batch's length */
+    int64_t *examples;              /* [batch_size] */
     buffer_state state;
     uint64_t turn;    /* order of asking, for WANTED */
     int64_t borrowed; /* TAKEN: by how many */
-    char *scratch;    /* one example before augmentation; NULL without */
+    char *scratch;    /* one example as it is read; NULL: it is read into its place */
     status result;
     error reason;
 } buffer;
@@ -54,40 +58,63 @@ static size_t scratch_bytes(const data_field *f)
     return (data_field_bytes(f) + 15) & ~(size_t)15;
 }
 
-static status read_augmented(const loader *l, buffer *b, const rng *draws, int64_t i,
-                             int64_t example, void *const *out, error *err)
+/* Is such a field other in a batch than as it is read? */
+static bool is_moved(const loader *l, const data_field *f)
 {
-    void *raw[DATA_FIELDS];
+    bool is_cut = l->options.buckets || l->options.length;
+    return (augment_is_on(&l->augment) && augment_takes(f)) || (is_cut && f->varies);
+}
+
+static void move(const loader *l, const buffer *b, const rng *draws, int64_t i, size_t field, const void *raw,
+                 void *out)
+{
+    const data_field *f = &b->batch.fields[field];
+    if (f->varies)
+        memcpy(out, raw, data_field_bytes(f));
+    else
+        augment_apply(&l->augment, draws, i, f, raw, out);
+}
+
+/* Example i of the batch. */
+static status read_example(const loader *l, buffer *b, const rng *draws, int64_t i, error *err)
+{
+    void *raw[DATA_FIELDS], *out[DATA_FIELDS];
     size_t at = 0;
     for (size_t f = 0; f < l->n_fields; f++) {
-        bool moves = augment_takes(&l->fields[f]);
+        bool moves = is_moved(l, &l->fields[f]);
+        out[f] = (char *)b->data[f] + (size_t)i * data_field_bytes(&b->batch.fields[f]);
         raw[f] = moves ? b->scratch + at : out[f];
         at += moves ? scratch_bytes(&l->fields[f]) : 0;
     }
-    TRY(l->read(l->options.dataset, example, raw, err));
+    TRY(l->read(l->options.dataset, b->examples[i], raw, err));
     for (size_t f = 0; f < l->n_fields; f++)
-        if (augment_takes(&l->fields[f]))
-            augment_apply(&l->augment, draws, i, &l->fields[f], raw[f], out[f]);
+        if (raw[f] != out[f])
+            move(l, b, draws, i, f, raw[f], out[f]);
+    return OK;
+}
+
+/* Which examples, and how long they are. */
+static status choose_examples(const loader *l, buffer *b, error *err)
+{
+    const step_slot *slot = &b->batch.slot;
+    b->batch.shape = (batch_shape){.examples = slot->n, .length = l->options.length};
+    if (l->options.buckets)
+        TRY(bucketing_batch(l->options.buckets, slot, b->examples, &b->batch.shape.length, err));
+    for (int64_t i = 0; !l->options.buckets && i < slot->n; i++)
+        b->examples[i] = l->options.shuffle
+                             ? data_permute(l->options.seed, slot->epoch, l->examples, slot->first + i)
+                             : slot->first + i;
+    data_fields_of_length(l->fields, l->n_fields, b->batch.shape.length, b->cut);
+    b->batch.fields = b->batch.shape.length ? b->cut : l->fields;
     return OK;
 }
 
 static status make_batch(const loader *l, buffer *b, error *err)
 {
-    const step_slot *slot = &b->batch.slot;
-    rng draws = rng_make(l->options.seed, RNG_AUGMENT, (uint64_t)slot->batch_id);
-    for (int64_t i = 0; i < slot->n; i++) {
-        int64_t place = slot->first + i;
-        int64_t example = l->options.shuffle
-                              ? data_permute(l->options.seed, slot->epoch, l->examples, place)
-                              : place;
-        void *out[DATA_FIELDS];
-        for (size_t f = 0; f < l->n_fields; f++)
-            out[f] = (char *)b->data[f] + (size_t)i * data_field_bytes(&l->fields[f]);
-        if (b->scratch)
-            TRY(read_augmented(l, b, &draws, i, example, out, err));
-        else
-            TRY(l->read(l->options.dataset, example, out, err));
-    }
+    rng draws = rng_make(l->options.seed, RNG_AUGMENT, (uint64_t)b->batch.slot.batch_id);
+    TRY(choose_examples(l, b, err));
+    for (int64_t i = 0; i < b->batch.slot.n; i++)
+        TRY(read_example(l, b, &draws, i, err));
     return OK;
 }
 
@@ -179,6 +206,7 @@ static void *run(void *arg)
 static status create_buffer(const loader *l, buffer *b, error *err)
 {
     size_t scratch = 0;
+    void *p = NULL;
     for (size_t f = 0; f < l->n_fields; f++) {
         size_t one = data_field_bytes(&l->fields[f]), all;
         if (!size_mul(one, (size_t)l->options.batch_size, &all))
@@ -186,12 +214,12 @@ static status create_buffer(const loader *l, buffer *b, error *err)
                         (long long)l->options.batch_size);
         TRY(mem_alloc(all, "a batch of examples", &b->data[f], err));
         b->batch.data[f] = b->data[f];
-        scratch += augment_takes(&l->fields[f]) ? scratch_bytes(&l->fields[f]) : 0;
+        scratch += is_moved(l, &l->fields[f]) ? scratch_bytes(&l->fields[f]) : 0;
     }
+    TRY(mem_alloc((size_t)l->options.batch_size * sizeof *b->examples, "a batch of examples", &p, err));
+    b->examples = p;
     b->batch.n_fields = l->n_fields;
-    b->batch.fields = l->fields;
-    if (augment_is_on(&l->augment) && scratch > 0) {
-        void *p = NULL;
+    if (scratch > 0) {
         TRY(mem_alloc(scratch, "an example", &p, err));
         b->scratch = p;
     }
@@ -274,6 +302,7 @@ void loader_destroy(loader **l)
         for (size_t f = 0; f < p->n_fields; f++)
             mem_free(p->ring[i].data[f]);
         mem_free(p->ring[i].scratch);
+        mem_free(p->ring[i].examples);
     }
     free(p->ring);
     pthread_cond_destroy(&p->done);

@@ -47,6 +47,7 @@ struct dataset {
     int64_t first;                  /* what read knows as this is example 0 */
     size_t n_fields;
     data_field fields[DATA_FIELDS];
+    uint32_t *lengths;              /* of each example that read knows; NULL: no field varies. The reader's */
 };
 
 /* What of n things the shares of a part name: first <= end. E_CONFIG. */

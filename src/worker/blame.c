@@ -1,6 +1,7 @@
 #include "worker/blame.h"
 
 #include "common/base/alloc.h"
+#include "data/bucketing.h"
 #include "exec/nonfinite.h"
 #include "model/onnx_node.h"
 #include "worker/inputs.h"
@@ -92,13 +93,22 @@ static status blame_find(const lane_options *o, const graph *g, const lane_next 
     return st;
 }
 
+/* The variant for that batch; NULL: its length is not to be had. */
+static const graph *blame_graph(const lane_options *o, const step_slot *slot)
+{
+    batch_shape shape = {.examples = slot->n};
+    if (o->loader.buckets && bucketing_batch(o->loader.buckets, slot, NULL, &shape.length, NULL) != OK)
+        return NULL;
+    for (size_t i = 0; i < o->n_graphs; i++)
+        if (o->shapes[i].examples == shape.examples && o->shapes[i].length == shape.length)
+            return o->graphs[i];
+    return NULL;
+}
+
 void blame(const lane_options *o, exec *e, const lane_next *what, buf *ret)
 {
     again a = {.exec = NULL};
-    const graph *g = NULL;
-    for (size_t i = 0; i < o->n_graphs; i++)
-        if (o->batch_sizes[i] == what->batch.n)
-            g = o->graphs[i];
+    const graph *g = blame_graph(o, &what->batch);
     if (g && read_weights(o, e, &a, NULL) == OK) {
         const char *bad = bad_tensor(o->flat, a.weights);
         if (bad)

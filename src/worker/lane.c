@@ -37,7 +37,9 @@ struct lane {
     lane_slot now;                  /* the slot being computed */
     loss_scale scale;               /* of its step */
     exec_slot place;                /* ...in the tree of its step */
+    size_t variant;                 /* by which */
     lane_next filled;               /* what the engine has for the next one, its weight scaled */
+    size_t filled_variant;          /* by which that will be computed */
     int64_t begin_us;               /* since then... */
     int64_t waited_us;              /* ...in it, for weights: says nothing about this lane */
 };
@@ -128,12 +130,12 @@ static status check_gradient(const lane *l, int32_t part, const float *grad, err
     return OK;
 }
 
-static size_t variant_of(const lane *l, int64_t n)
+static size_t variant_of(const lane *l, const batch_shape *shape)
 {
     for (size_t i = 0; i < l->o.n_graphs; i++)
-        if (l->o.batch_sizes[i] == n)
+        if (l->o.shapes[i].examples == shape->examples && l->o.shapes[i].length == shape->length)
             return i;
-    BUG("no variant for a batch of %lld", (long long)n);
+    BUG("no variant for a batch of %lld, %lld long", (long long)shape->examples, (long long)shape->length);
 }
 
 static note note_of(const lane *l, note_kind kind, int32_t part)
@@ -178,7 +180,7 @@ static status lane_hand_over(lane *l, tree_node node, const float *grad, note *n
 static status ready(void *user, int32_t part, const float *grad, error *err)
 {
     lane *l = user;
-    const inputs *in = &l->inputs[variant_of(l, l->now.batch.n)];
+    const inputs *in = &l->inputs[l->variant];
     TRY(check_loss(l, in, err));
     TRY(check_gradient(l, part, grad, err));
     if (part == flat_reporting_part(l->o.flat))
@@ -207,13 +209,14 @@ static lane_next scaled(const lane *l, step_slot batch, float weight)
 
 static status lane_fill(lane *l, const lane_next *what, error *err)
 {
-    size_t variant = variant_of(l, what->batch.n);
     const data_batch *batch = NULL;
     TRY(loader_take(l->loader, &what->batch, &batch, err));
+    size_t variant = variant_of(l, &batch->shape);
     status st = exec_refill(l->exec, err);
     if (st == OK)
         inputs_write(&l->inputs[variant], batch, what->weight);
     loader_release(l->loader, batch);
+    l->filled_variant = variant;
     return st == OK ? exec_upload_inputs(l->exec, variant, err) : st;
 }
 
@@ -274,7 +277,8 @@ static status lane_run_slot(lane *l, error *err)
                         .user = l,
                         .cancel = &l->cancel};
     l->filled.batch.n = 0;
-    status st = exec_run(l->exec, variant_of(l, l->now.batch.n), &hooks, err);
+    l->variant = l->filled_variant;
+    status st = exec_run(l->exec, l->variant, &hooks, err);
     if (st != OK)
         l->filled.batch.n = 0;
     return st;

@@ -33,8 +33,8 @@ typedef struct lane_options {
     const backend_ops *backend;
     backend_options device;
     const flat *flat;
-    const graph *const *graphs;     /* variants: the full batch, and maybe the smaller last one */
-    const int64_t *batch_sizes;     /* of the variants */
+    const graph *const *graphs;     /* variants, one a shape of batches */
+    const batch_shape *shapes;      /* of the variants; [0] is the largest */
     size_t n_graphs;
     uint8_t sum_level;              /* training_sum_level, of all lanes that are known */
     loader_options loader;

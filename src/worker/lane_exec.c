@@ -12,7 +12,7 @@ static status lane_exec_create(const lane_options *o, weight_store *weights, siz
             .flat = o->flat,
             .graphs = o->graphs,
             .n_graphs = o->n_graphs,
-            .examples = o->batch_sizes[0],
+            .examples = o->shapes[0].examples,
             .sum_level = o->sum_level,
             .peers = o->peers,
             .weights = weights,

@@ -79,7 +79,7 @@ static status build_lanes(worker *w, error *err)
                      .device = w->o->devices[i].options,
                      .flat = w->variants.flat,
                      .graphs = (const graph *const *)w->variants.graphs,
-                     .batch_sizes = w->variants.batch_sizes,
+                     .shapes = w->variants.shapes,
                      .n_graphs = w->variants.n,
                      .sum_level = training_sum_level(c, lanes),
                      .loader = variants_loader(c, &w->variants),

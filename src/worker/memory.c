@@ -30,10 +30,11 @@ static status lane_bytes(const worker_memory *m, const graph *const *graphs, siz
 static status lane_bytes_for(const worker_memory *m, int64_t batch, size_t *ret, error *err)
 {
     const variants *v = m->variants;
-    if (batch == v->batch_sizes[0])
+    batch_shape shape = {.examples = batch, .length = v->shapes[0].length};
+    if (batch == v->shapes[0].examples)
         return lane_bytes(m, (const graph *const *)v->graphs, v->n, ret, err);
     graph *g = NULL;
-    TRY(variants_graph(m->config, v, batch, &g, err));
+    TRY(variants_graph(m->config, v, shape, &g, err));
     status st = lane_bytes(m, (const graph *const[]){g}, 1, ret, err);
     graph_destroy(&g);
     return st;
@@ -64,7 +65,7 @@ status worker_memory_check(const worker_memory *m, error *err)
     worker_memory mine = *m;
     return budget_check(&(budget){.what = "training",
                                   .key = "data_loader.batch_size",
-                                  .batch = m->variants->batch_sizes[0],
+                                  .batch = m->variants->shapes[0].examples,
                                   .need = need,
                                   .user = &mine},
                         err);

@@ -9,17 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-status variants_graph(const config *c, const variants *v, int64_t batch_size, graph **ret,
-                      error *err)
+status variants_graph(const config *c, const variants *v, batch_shape shape, graph **ret, error *err)
 {
     size_t n_fields;
-    const data_field *fields = dataset_fields(v->data, &n_fields);
+    data_field fields[DATA_FIELDS];
+    const data_field *longest = dataset_fields(v->data, &n_fields);
+    data_fields_of_length(longest, n_fields, shape.length, fields);
     return model_build(
         &(model_request){
             .model = config_section(c, "model"),
             .fields = fields,
             .n_fields = n_fields,
-            .batch_size = batch_size,
+            .batch_size = shape.examples,
             .seed = (uint64_t)config_int(c, "random_seed"),
             .mode = MODEL_TRAIN,
             .freeze = config_json(c, "trainer.freeze"),
@@ -33,9 +34,10 @@ loader_options variants_loader(const config *c, const variants *v)
 {
     return (loader_options){
         .dataset = v->data,
-        .batch_size = v->batch_sizes[0],
+        .batch_size = v->shapes[0].examples,
         .seed = (uint64_t)config_int(c, "random_seed"),
         .shuffle = config_bool(c, "data_loader.shuffle"),
+        .buckets = v->buckets,
         .augment = config_section(c, "dataset_reader.augment"),
         .depth = (size_t)config_int(c, "data_loader.prefetch") + 2,
     };
@@ -100,6 +102,55 @@ static status check_metric(const config *c, const variants *v, error *err)
     return st;
 }
 
+/* Of batches that are all of one length. */
+static void find_sizes(const config *c, variants *v)
+{
+    int64_t examples = dataset_examples(v->data), full = config_int(c, "data_loader.batch_size");
+    if (examples >= full)
+        v->shapes[v->n++].examples = full;
+    if (examples % full && !config_bool(c, "data_loader.drop_last"))
+        v->shapes[v->n++].examples = examples % full;
+}
+
+static status variants_find_shapes(const config *c, variants *v, error *err)
+{
+    const config *sampler = config_section(c, "data_loader.batch_sampler");
+    if (!sampler) {
+        find_sizes(c, v);
+        return OK;
+    }
+    bucketing_options options = {
+        .dataset = v->data,
+        .batches = {.seed = (uint64_t)config_int(c, "random_seed"),
+                    .batch_size = config_int(c, "data_loader.batch_size"),
+                    .padding_noise = config_f64(sampler, "padding_noise"),
+                    .drop_last = config_bool(c, "data_loader.drop_last"),
+                    .shuffle = config_bool(c, "data_loader.shuffle")},
+        .lengths = (int)config_int(sampler, "lengths"),
+        .multiple = (uint32_t)config_int(sampler, "multiple"),
+    };
+    TRYF(bucketing_create(&options, &v->buckets, err), err, "data_loader.batch_sampler");
+    v->n = bucketing_shapes(v->buckets, v->shapes);
+    return OK;
+}
+
+/* Every length must be computed with the same parameters. */
+static status check_same_parameters(const variants *v, size_t i, error *err)
+{
+    char first[SHA256_HEX], other[SHA256_HEX];
+    flat *f = NULL;
+    TRY(model_flat(v->graphs[i], &f, err));
+    flat_digest(v->flat, first);
+    flat_digest(f, other);
+    flat_destroy(&f);
+    if (strcmp(first, other) == 0)
+        return OK;
+    return FAIL(err, E_CONFIG,
+                "data_loader.batch_sampler: examples %lld long and %lld long take other parameters of this model; "
+                "it wants a model whose parameters are those of any length, as bert",
+                (long long)v->shapes[0].length, (long long)v->shapes[i].length);
+}
+
 static status build_all(const config *c, variants *v, error *err)
 {
     const char *path = config_str(c, "train_data_path");
@@ -107,19 +158,18 @@ static status build_all(const config *c, variants *v, error *err)
          "train_data_path");
     int64_t examples = dataset_examples(v->data);
     int64_t full = config_int(c, "data_loader.batch_size");
-    bool drop_last = config_bool(c, "data_loader.drop_last");
-    if (drop_last && examples < full)
+    if (config_bool(c, "data_loader.drop_last") && examples < full)
         return FAIL(err, E_CONFIG,
                     "data_loader.drop_last: %lld examples do not fill one batch of %lld",
                     (long long)examples, (long long)full);
-    if (examples >= full)
-        v->batch_sizes[v->n++] = full;
-    if (examples % full && !drop_last)
-        v->batch_sizes[v->n++] = examples % full;
+    TRY(variants_find_shapes(c, v, err));
     for (size_t i = 0; i < v->n; i++)
-        TRY(variants_graph(c, v, v->batch_sizes[i], &v->graphs[i], err));
+        TRY(variants_graph(c, v, v->shapes[i], &v->graphs[i], err));
     TRY(check_metric(c, v, err));
-    return model_flat(v->graphs[0], &v->flat, err);
+    TRY(model_flat(v->graphs[0], &v->flat, err));
+    for (size_t i = 1; v->buckets && i < v->n; i++)
+        TRY(check_same_parameters(v, i, err));
+    return OK;
 }
 
 status variants_build(const config *c, variants *ret, error *err)
@@ -176,6 +226,7 @@ void variants_fini(variants *v)
     flat_destroy(&v->flat);
     for (size_t i = 0; i < v->n; i++)
         graph_destroy(&v->graphs[i]);
+    bucketing_destroy(&v->buckets);
     dataset_close(&v->data);
     *v = (variants){.data = NULL};
 }

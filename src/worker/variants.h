@@ -1,24 +1,23 @@
 /*
- * What a worker trains: the data, and the model built for every batch size that occurs (the full
- * batch, and the epoch's smaller last one), over one flat vector.
- * Threads: immutable once built.
+ * What a worker trains: the data, and the model built for every shape of a batch that occurs (the full
+ * batch, the epoch's smaller last one, and the lengths that batches are padded to), over one flat vector.
+ * Threads: immutable once built, but for `buckets`, which have their own rule.
  */
 #ifndef TEQUIO_WORKER_VARIANTS_H
 #define TEQUIO_WORKER_VARIANTS_H
 
 #include "common/config/config.h"
-#include "data/data.h"
+#include "data/bucketing.h"
 #include "graph/graph.h"
 #include "model/trainable.h"
 
-enum { VARIANTS_MAX = 2 };
-
 typedef struct variants {
     dataset *data;
+    bucketing *buckets;                     /* NULL: batches are all of one length */
     flat *flat;
     size_t n;
-    graph *graphs[VARIANTS_MAX];
-    int64_t batch_sizes[VARIANTS_MAX];      /* [0] is the full one */
+    graph *graphs[BATCH_SHAPES];
+    batch_shape shapes[BATCH_SHAPES];       /* [0] is the largest: a full batch */
 } variants;
 
 MUST_USE status variants_build(const config *config, variants *ret, error *err);
@@ -28,9 +27,8 @@ void variants_warn(const config *config, const variants *v);
 /* What moves and what does not, with a warning of what was guessed. trainable_fini(). */
 MUST_USE status variants_moving(const config *config, const variants *v, trainable *ret, error *err);
 
-/* The model for batches of another size. */
-MUST_USE status variants_graph(const config *config, const variants *v, int64_t batch_size,
-                               graph **ret, error *err);
+/* The model for batches of another shape. */
+MUST_USE status variants_graph(const config *config, const variants *v, batch_shape shape, graph **ret, error *err);
 /* How a lane reads the data. */
 loader_options variants_loader(const config *config, const variants *v);
 

@@ -183,7 +183,7 @@ static void print_json(const bench *b)
     json_t *r = json_pack("{s:s, s:s, s:b, s:I, s:o, s:o, s:b, s:o, s:f, s:s, s:o}", "device",
                           b->device.name, "against", b->reference.name, "libraries_hidden",
                           b->reference.is_own, "batch",
-                          (json_int_t)b->variants.batch_sizes[0], "loss", number(b->device.made->loss),
+                          (json_int_t)b->variants.shapes[0].examples, "loss", number(b->device.made->loss),
                           "loss_against", number(b->reference.made->loss), "same_bits", d->same_bits,
                           "difference", number(d->relative), "allowed", d->most, "tensor",
                           b->variants.flat->tensors[d->tensor].name, "difference_of_tensor",

@@ -80,6 +80,7 @@ static status trial_build(trial *t, const backend_choice *on, error *err)
         .batch_size = t->steps.batch_size,
         .seed = (uint64_t)config_int(c, "random_seed"),
         .shuffle = config_bool(c, "data_loader.shuffle"),
+        .length = t->variants.shapes[0].length,
         .augment = config_section(c, "dataset_reader.augment"),
         .depth = 3,
     };
@@ -106,7 +107,7 @@ static step_slot next_batch(trial *t)
     step_slot s;
     do
         s = steps_slot(&t->steps, t->next++, 0);
-    while (s.n != t->variants.batch_sizes[0]);
+    while (s.n != t->variants.shapes[0].examples);
     return s;
 }
 
@@ -194,7 +195,7 @@ status trial_create(const config *c, const backend_choice *on, bool times_nodes,
     status st = variants_build(c, &t->variants, err);
     if (st == OK) {
         t->steps = (steps){.examples = dataset_examples(t->variants.data),
-                           .batch_size = t->variants.batch_sizes[0],
+                           .batch_size = t->variants.shapes[0].examples,
                            .per_step = 1};
         st = trial_build(t, on, err);
     }

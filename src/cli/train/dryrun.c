@@ -43,7 +43,7 @@ static status measure_host(const config *c, const shape *s, backend_choice devic
                                .device = device,
                                .n_lanes = s->lanes,
                                .servers = s->servers_here};
-    TRY(worker_memory_of(&one, b->variants.batch_sizes[0], &b->needed, err));
+    TRY(worker_memory_of(&one, b->variants.shapes[0].examples, &b->needed, err));
     b->needed *= (size_t)s->here;
     return budget_left(&b->host, err);
 }
@@ -145,7 +145,7 @@ static json_t *servers(const flat *f, int n_servers, size_t slots, bool copies)
 static json_t *dryrun_report(const config *c, const shape *s, const built *b)
 {
     const steps *st = &b->steps;
-    double flops = graph_flops(b->variants.graphs[0]) / (double)b->variants.batch_sizes[0];
+    double flops = graph_flops(b->variants.graphs[0]) / (double)b->variants.shapes[0].examples;
     json_t *r = json_object();
     json_object_set_new(r, "parameters", parameters(b->variants.flat));
     json_object_set_new(r, "moving", moving_list(&b->moving));

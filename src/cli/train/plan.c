@@ -113,7 +113,7 @@ static void print_slabs(const planned *p, buf *out)
         [SLAB_PARAM] = "parameters", [SLAB_GRAD] = "gradients", [SLAB_IO] = "inputs and outputs",
         [SLAB_TEMP] = "values between nodes", [SLAB_CONST] = "constants"};
     char text[SIZE_TEXT];
-    buf_addf(out, "memory for a batch of %lld\n", (long long)p->variants.batch_sizes[0]);
+    buf_addf(out, "memory for a batch of %lld\n", (long long)p->variants.shapes[0].examples);
     for (int slab = 0; slab < SLAB_COUNT; slab++)
         buf_addf(out, "  %-22s %10s\n", names[slab],
                  size_text((double)plan_slab_bytes(p->lane.plan, (plan_slab)slab), text));

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +16,7 @@ typedef struct value {
 struct field_kind {
     const char *type;
     dtype dtype;
+    bool is_list;       /* of as many values as `shape` or `most` says */
     bool is_label;      /* left out where labels are not read */
     const char *expected;
     /* False: the value is none of this kind. What is of the kind, and wrong all the same, is E_DATA. */
@@ -25,17 +25,28 @@ struct field_kind {
 
 /* --- values --- */
 
+/* How many values it has; false: not as many as the field wants. */
+static bool count_fits(const record_field *f, const value *v, size_t *ret_n)
+{
+    size_t most = (size_t)f->elements;
+    *ret_n = v->format->count(v->at);
+    return f->varies ? *ret_n >= 1 && *ret_n <= most : *ret_n == most;
+}
+
 static status take_reals(const record_field *f, const value *v, void *ret, bool *ret_fits, error *err)
 {
     float *out = ret;
-    *ret_fits = v->format->count(v->at) == (size_t)f->elements;
-    for (size_t i = 0; *ret_fits && i < (size_t)f->elements; i++) {
+    size_t n;
+    *ret_fits = count_fits(f, v, &n);
+    for (size_t i = 0; *ret_fits && i < n; i++) {
         double x;
         *ret_fits = v->format->real(v->at, i, &x);
         if (*ret_fits && !isfinite((float)x))
             return FAIL(err, E_DATA, "field '%s': element %zu is no finite float32", f->name, i);
         out[i] = (float)x;
     }
+    for (size_t i = n; *ret_fits && i < (size_t)f->elements; i++)
+        out[i] = (float)f->filler;
     return OK;
 }
 
@@ -43,9 +54,23 @@ static status take_integers(const record_field *f, const value *v, void *ret, bo
 {
     (void)err;
     int64_t *out = ret;
-    *ret_fits = v->format->count(v->at) == (size_t)f->elements;
-    for (size_t i = 0; *ret_fits && i < (size_t)f->elements; i++)
+    size_t n;
+    *ret_fits = count_fits(f, v, &n);
+    for (size_t i = 0; *ret_fits && i < n; i++)
         *ret_fits = v->format->integer(v->at, i, &out[i]);
+    for (size_t i = n; *ret_fits && i < (size_t)f->elements; i++)
+        out[i] = (int64_t)f->filler;
+    return OK;
+}
+
+static status take_mask(const record_field *f, const value *v, void *ret, bool *ret_fits, error *err)
+{
+    (void)err;
+    int64_t *out = ret;
+    size_t n;
+    *ret_fits = count_fits(f, v, &n);
+    for (size_t i = 0; *ret_fits && i < (size_t)f->elements; i++)
+        out[i] = i < n;
     return OK;
 }
 
@@ -112,18 +137,22 @@ static status take_word(const record_field *f, const value *v, void *ret, bool *
 
 /* Here a kind of texts belongs, once there is a tokenizer. */
 static const field_kind kinds[] = {
-    {"number", DT_F32, false, "a number", take_reals},
-    {"numbers", DT_F32, false, "numbers", take_reals},
-    {"integer", DT_I64, false, "an integer", take_integers},
-    {"integers", DT_I64, false, "integers", take_integers},
-    {"bytes", DT_F32, false, "a string of bytes", take_bytes},
-    {"label", DT_I64, true, "a class: an integer", take_label},
-    {"word", DT_I64, true, "a class: a word in UTF-8, not empty", take_word},
+    {"number", DT_F32, false, false, "a number", take_reals},
+    {"numbers", DT_F32, true, false, "numbers", take_reals},
+    {"integer", DT_I64, false, false, "an integer", take_integers},
+    {"integers", DT_I64, true, false, "integers", take_integers},
+    {"mask", DT_I64, true, false, "values", take_mask},
+    {"bytes", DT_F32, true, false, "a string of bytes", take_bytes},
+    {"label", DT_I64, false, true, "a class: an integer", take_label},
+    {"word", DT_I64, false, true, "a class: a word in UTF-8, not empty", take_word},
 };
 
-static bool is_of(const field_kind *k, const char *type)
+const field_kind *field_kind_of(const char *type)
 {
-    return strcmp(k->type, type) == 0;
+    for (size_t k = 0; k < COUNT_OF(kinds); k++)
+        if (strcmp(kinds[k].type, type) == 0)
+            return &kinds[k];
+    BUG("no kind of field is called '%s'", type);
 }
 
 static status describe_misfit(const record_field *f, const value *v, error *err)
@@ -131,8 +160,8 @@ static status describe_misfit(const record_field *f, const value *v, error *err)
     buf got = BUF_INIT;
     v->format->describe(v->at, &got);
     status st = f->rank
-                    ? FAIL(err, E_DATA, "field '%s': is %s; expected %" PRId64 " %s", f->name, got.data,
-                           f->elements, f->kind->expected)
+                    ? FAIL(err, E_DATA, "field '%s': is %s; expected %s%" PRId64 " %s", f->name, got.data,
+                           f->varies ? "1 to " : "", f->elements, f->kind->expected)
                     : FAIL(err, E_DATA, "field '%s': is %s; expected %s", f->name, got.data, f->kind->expected);
     buf_fini(&got);
     return st;
@@ -173,13 +202,34 @@ static void spread_bytes(const record_field *f, void *at)
         out[i] = (float)bytes[i] * pixel_scale;
 }
 
+bool record_field_is_list(const record_field *f)
+{
+    return f->kind->is_list;
+}
+
+bool record_field_is_bytes(const record_field *f)
+{
+    return f->kind->take == take_bytes;
+}
+
+int64_t record_fields_length(const record_fields *fields, const record_format *format, const void *parsed)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; i < fields->n; i++) {
+        const void *at = fields->at[i].varies ? format->find(parsed, fields->at[i].key) : NULL;
+        int64_t length = at ? (int64_t)format->count(at) : 0;
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
 status record_fields_take(const record_fields *fields, const record_format *format, const void *parsed,
                           bool raw, void *const *ret, error *err)
 {
     for (size_t i = 0; i < fields->n; i++) {
         const record_field *f = &fields->at[i];
         TRY(take_value(f, format, parsed, ret[i], err));
-        if (f->kind->take == take_bytes && !raw)
+        if (record_field_is_bytes(f) && !raw)
             spread_bytes(f, ret[i]);
     }
     return OK;
@@ -216,170 +266,25 @@ status record_field_learn(const record_field *f, const record_format *format, co
     return OK;
 }
 
-/* --- what the configuration says --- */
-
-static status read_shape(const config *section, record_field *f, error *err)
-{
-    const json_t *shape = config_json(section, "shape");
-    size_t n = json_array_size(shape), elements = 1;
-    f->elements = 1;
-    if (!shape)
-        return OK;
-    if (n == 0 || n > TENSOR_RANK - 1)
-        return FAIL(err, E_CONFIG, "%s.shape: has %zu dimensions; expected 1 to %d", config_path(section), n,
-                    TENSOR_RANK - 1);
-    f->rank = (int32_t)n;
-    for (size_t i = 0; i < n; i++) {
-        f->dim[i] = json_integer_value(json_array_get(shape, i));
-        if (!size_mul(elements, (size_t)f->dim[i], &elements) || elements > INT32_MAX)
-            return FAIL(err, E_CONFIG, "%s.shape: an example of more than %d values", config_path(section),
-                        INT32_MAX);
-    }
-    f->elements = (int64_t)elements;
-    return OK;
-}
-
-static status read_words(record_field *f, const json_t *list, const char *origin, error *err)
-{
-    f->words = words_create();
-    if (!json_is_array(list) || json_array_size(list) == 0)
-        return FAIL(err, E_DATA, "'%s': has no list of words for field '%s'", origin, f->name);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *word = json_string_value(json_array_get(list, i));
-        if (!word || (size_t)words_add(f->words, word) != i)
-            return FAIL(err, E_DATA, "'%s': word %zu of field '%s' is no string, or not the first of its kind",
-                        origin, i, f->name);
-    }
-    f->classes = words_count(f->words);
-    return OK;
-}
-
-/* What a vocabulary says of a field: {"label": {"label": 10, "kind": ["cat", "dog"]}}. */
-static status read_classes(record_field *f, const json_t *vocabulary, const char *origin, error *err)
-{
-    const json_t *known = json_object_get(json_object_get(vocabulary, "label"), f->name);
-    if (record_field_is_word(f))
-        return read_words(f, known, origin, err);
-    f->classes = json_integer_value(known);
-    if (f->classes < 1)
-        return FAIL(err, E_DATA, "'%s': does not say how many classes field '%s' has", origin, f->name);
-    return OK;
-}
-
-static bool learns_classes(const config *section)
-{
-    const char *type = config_str(section, "type");
-    return strcmp(type, "word") == 0 || (strcmp(type, "label") == 0 && !config_has(section, "classes"));
-}
-
-static status read_field(const config *section, arena *memory, record_field *f, error *err)
-{
-    const char *type = config_str(section, "type"), *key = config_str(section, "key");
-    f->name = arena_strdup(memory, config_str(section, "name"));
-    f->key = key ? arena_strdup(memory, key) : f->name;
-    for (size_t k = 0; k < COUNT_OF(kinds); k++)
-        if (is_of(&kinds[k], type))
-            f->kind = &kinds[k];
-    BUG_ON(!f->kind);
-    f->classes = config_has(section, "classes") ? config_int(section, "classes") : 0;
-    f->is_learned = learns_classes(section);
-    return read_shape(section, f, err);
-}
-
-static status check_name(const record_fields *fields, const record_field *f, const config *section, error *err)
-{
-    for (size_t i = 0; i < fields->n; i++)
-        if (strcmp(fields->at[i].name, f->name) == 0)
-            return FAIL(err, E_CONFIG, "%s.name: '%s' is the name of another field already",
-                        config_path(section), f->name);
-    if (fields->n == DATA_FIELDS)
-        return FAIL(err, E_CONFIG, "%s: one field too many; an example has at most %d", config_path(section),
-                    DATA_FIELDS);
-    return OK;
-}
-
-static const config *field_section(const config *reader, size_t i)
-{
-    char path[32];
-    snprintf(path, sizeof path, "fields[%zu]", i);
-    return config_section(reader, path);
-}
-
-static status read_fields(const reader_request *request, const record_format *format, const json_t *vocabulary,
-                          record_fields *ret, error *err)
-{
-    size_t n = config_count(request->reader, "fields");
-    for (size_t i = 0; i < n; i++) {
-        const config *section = field_section(request->reader, i);
-        record_field f = {.name = NULL};
-        TRY(read_field(section, ret->memory, &f, err));
-        TRY(check_name(ret, &f, section, err));
-        if (f.kind->take == take_bytes && !format->has_bytes)
-            return FAIL(err, E_CONFIG,
-                        "%s.type: bytes: strings of %s are text; give integers or numbers as lists",
-                        config_path(section), format->type);
-        bool is_read = !(f.kind->is_label && request->without_labels);
-        bool is_known = vocabulary && f.is_learned;
-        if (!is_read && !(is_known && record_field_is_word(&f) && !ret->unread.kind))
-            continue;
-        record_field *kept = is_read ? &ret->at[ret->n++] : &ret->unread;
-        *kept = f;
-        if (is_known)
-            TRY(read_classes(kept, vocabulary, request->vocabulary->origin, err));
-    }
-    if (ret->n == 0)
-        return FAIL(err, E_CONFIG, "%s.fields: names no field to read", config_path(request->reader));
-    return OK;
-}
-
-status record_fields_read(const reader_request *request, const record_format *format, record_fields *ret,
-                          error *err)
-{
-    record_fields fields = {.memory = NULL};
-    json_t *vocabulary = NULL;
-    const reader_vocabulary *given = request->vocabulary;
-    if (given)
-        TRY(json_parse(given->text, strlen(given->text), given->origin, E_DATA, &vocabulary, err));
-    fields.memory = arena_create();
-    status st = read_fields(request, format, vocabulary, &fields, err);
-    json_decref(vocabulary);
-    if (st == OK)
-        *ret = fields;
-    else
-        record_fields_fini(&fields);
-    return st;
-}
-
-void record_fields_fini(record_fields *fields)
-{
-    for (size_t i = 0; i < fields->n; i++)
-        words_destroy(&fields->at[i].words);
-    words_destroy(&fields->unread.words);
-    arena_destroy(&fields->memory);
-    *fields = (record_fields){.n = 0};
-}
-
-bool record_fields_learn(const config *reader)
-{
-    bool any = false;
-    for (size_t i = 0; i < config_count(reader, "fields"); i++)
-        any = any || learns_classes(field_section(reader, i));
-    return any && !config_has(reader, "vocabulary");
-}
-
 void record_fields_describe(const record_fields *fields, buf *ret)
 {
     for (size_t i = 0; i < fields->n; i++) {
         const record_field *f = &fields->at[i];
         buf_addf(ret, "%s=%s:%s:%" PRId64 "\n", f->name, f->key, f->kind->type, f->elements);
+        if (f->varies)
+            buf_addf(ret, "%s varies\n", f->name);
     }
 }
 
 data_field record_field_data(const record_field *f)
 {
-    data_field d = {.name = f->name, .dtype = f->kind->dtype, .rank = f->rank, .classes = f->classes};
+    data_field d = {.name = f->name,
+                    .dtype = f->kind->dtype,
+                    .rank = f->rank,
+                    .classes = f->classes,
+                    .varies = f->varies};
     memcpy(d.dim, f->dim, sizeof d.dim);
-    if (f->kind->take == take_bytes)
+    if (record_field_is_bytes(f))
         d.bytes = (data_bytes){.channels = 1, .scale = {pixel_scale}, .background = -1};
     return d;
 }

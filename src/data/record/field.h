@@ -2,8 +2,9 @@
  * The fields of examples that are records (dataset_reader.fields): a table of kinds says what a value may
  * be and what becomes of it. A new kind is a row of that table (field.c) and a word of the option's.
  *
- *   number, numbers     float32: finite; one, or as many as `shape` says
+ *   number, numbers     float32: finite; one, as many as `shape` says, or any number up to `most`
  *   integer, integers   int64, likewise
+ *   mask                int64 [most]: 1 where a list up to `most` has a value, 0 where it was filled up
  *   bytes               float32: the bytes of a string, divided by 255, as many as `shape` says
  *   label               int64: a class by its number, 0 to classes - 1
  *   word                int64: a class by its word, numbered in the order of the training data's words
@@ -26,6 +27,8 @@ typedef struct record_field {
     int32_t rank;
     int64_t dim[TENSOR_RANK];
     int64_t elements;
+    bool varies;                    /* a record has 1 .. elements values; the rest is filled up */
+    double filler;                  /* with this; of integers: one of them */
     bool is_learned;                /* its classes are the training data's */
     int64_t classes;                /* of a label or a word; 0: not known yet */
     words *words;                   /* of a word */
@@ -49,12 +52,19 @@ bool record_fields_learn(const config *reader);
 
 /* Appends what decides whether a record is as it should be, but for what its classes are. */
 void record_fields_describe(const record_fields *fields, buf *ret);
+bool record_field_is_list(const record_field *f);
+bool record_field_is_bytes(const record_field *f);
+/* A row of the table. */
+const field_kind *field_kind_of(const char *type);
 data_field record_field_data(const record_field *f);
 
 /* Turns a parsed record into values: ret[field] has room for the field's. `raw`: bytes stay bytes. E_DATA,
  * naming the field; the caller prepends where the record stands. */
 MUST_USE status record_fields_take(const record_fields *fields, const record_format *format, const void *parsed,
                                    bool raw, void *const *ret, error *err);
+
+/* Of a parsed record that record_fields_take took: the most values of a field that varies; 0: none does. */
+int64_t record_fields_length(const record_fields *fields, const record_format *format, const void *parsed);
 
 /* --- what is learned --- */
 

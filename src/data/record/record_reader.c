@@ -25,6 +25,7 @@ static void close_reader(dataset *d)
     record_set_close(&r->set);
     record_fields_fini(&r->fields);
     free(r->vocabulary);
+    mem_free(r->base.lengths);
     free(r);
 }
 
@@ -135,7 +136,7 @@ static status open_reader(record_reader *r, const reader_request *request, error
     TRY(record_fields_read(request, r->format, &r->fields, err));
     TRY(record_set_open(r->format->kind, request->path, &r->set, err));
     if (!request->without_labels) /* predictions read each record once, and say themselves what is wrong */
-        TRY(survey_take(r->set, r->format, &r->fields, err));
+        TRY(survey_take(r->set, r->format, &r->fields, &r->base.lengths, err));
     r->vocabulary = vocabulary_of(&r->fields);
     r->base.examples = record_set_count(r->set);
     for (size_t i = 0; i < r->fields.n; i++)

@@ -1,7 +1,7 @@
 /*
  * See survey.h. What is found does not depend on the classes that are known (of the job's vocabulary,
  * say), so training and evaluation share one survey. Kept as JSON: {"of": HASH, "fields": {"label": 10,
- * "kind": ["cat", "dog"]}}.
+ * "kind": ["cat", "dog"]}}. Lengths stand beside it (kept_lengths.h).
  */
 #include "data/record/survey.h"
 
@@ -11,6 +11,7 @@
 #include "common/base/log.h"
 #include "data/index/index.h"
 #include "data/index/parallel.h"
+#include "data/record/kept_lengths.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -23,6 +24,7 @@ typedef struct survey {
     const record_set *set;
     const record_format *format;
     const record_fields *labels, *others;
+    uint32_t *lengths;              /* of each record, in its place; NULL: no field varies */
     pthread_mutex_t lock;           /* guards what follows */
     int64_t classes[DATA_FIELDS];   /* of each label: the highest + 1 */
     words *learned[DATA_FIELDS];    /* of each that is a word */
@@ -102,6 +104,7 @@ static status take_room(const record_fields *fields, void *ret[DATA_FIELDS], err
 
 typedef struct learner {
     survey found;                   /* in this round */
+    int64_t next;                   /* the record that comes next */
     void *room[DATA_FIELDS];
 } learner;
 
@@ -111,7 +114,10 @@ static status learn_record(void *user, const void *parsed, error *err)
     survey *s = &l->found;
     for (size_t i = 0; i < s->labels->n; i++)
         TRY(record_field_learn(&s->labels->at[i], s->format, parsed, s->learned[i], &s->classes[i], err));
-    return record_fields_take(s->others, s->format, parsed, true, l->room, err);
+    TRY(record_fields_take(s->others, s->format, parsed, true, l->room, err));
+    if (s->lengths)
+        s->lengths[l->next++] = (uint32_t)record_fields_length(s->others, s->format, parsed);
+    return OK;
 }
 
 static void merge(survey *s, const survey *mine)
@@ -128,7 +134,12 @@ static void merge(survey *s, const survey *mine)
 static status learn_round(void *user, size_t round, error *err)
 {
     survey *s = user;
-    learner l = {.found = {.set = s->set, .format = s->format, .labels = s->labels, .others = s->others}};
+    learner l = {.found = {.set = s->set,
+                           .format = s->format,
+                           .labels = s->labels,
+                           .others = s->others,
+                           .lengths = s->lengths},
+                 .next = (int64_t)round * ROUND};
     survey_init(&l.found);
     status st = take_room(s->others, l.room, err);
     if (st == OK)
@@ -302,21 +313,43 @@ static status find_survey(survey *s, const char *path, const cache_key *key, jso
     int lock = path ? cache_lock(path) : -1;
     status st = OK;
     *ret = load_survey(path, key, s->labels);
+    kept_lengths lengths = {path, key, s->lengths, (size_t)record_set_count(s->set)};
+    if (*ret && s->lengths && !kept_lengths_load(&lengths)) {
+        json_decref(*ret);
+        *ret = NULL;
+    }
     if (!*ret) {
         st = learn_all(s, ret, err);
         if (st == OK && path)
             keep_survey(path, key, *ret);
+        if (st == OK && path && s->lengths)
+            kept_lengths_write(&lengths);
     }
     cache_unlock(lock);
     return st;
 }
 
-status survey_take(const record_set *set, const record_format *format, record_fields *fields, error *err)
+/* Where fields vary. */
+static status make_lengths(survey *s, error *err)
+{
+    void *room = NULL;
+    bool any = false;
+    for (size_t i = 0; i < s->others->n; i++)
+        any = any || s->others->at[i].varies;
+    if (any)
+        TRY(mem_alloc((size_t)record_set_count(s->set) * sizeof *s->lengths, "the lengths of examples", &room, err));
+    s->lengths = room;
+    return OK;
+}
+
+status survey_take(const record_set *set, const record_format *format, record_fields *fields,
+                   uint32_t **ret_lengths, error *err)
 {
     cache_key key;
     json_t *found = NULL;
     record_fields labels = fields_that(fields, true), others = fields_that(fields, false);
     survey s = {.set = set, .format = format, .labels = &labels, .others = &others};
+    TRY(make_lengths(&s, err));
     survey_init(&s);
     survey_key(set, format, fields, &key);
     char *path = record_set_bytes(set) < INDEX_KEPT_BYTES ? NULL : cache_path(&key, ".survey");
@@ -326,5 +359,9 @@ status survey_take(const record_set *set, const record_format *format, record_fi
     json_decref(found);
     free(path);
     survey_fini(&s);
+    if (st == OK)
+        *ret_lengths = s.lengths;
+    else
+        mem_free(s.lengths);
     return st;
 }

@@ -1,8 +1,8 @@
 /*
  * What must be known of all records before the first is used: that each is what the configuration says,
- * how many classes its labels have, and which words. Every record is read once, by all processors; what
- * was found is kept in the cache beside the index (index/cache.h), so the next start, and every other
- * process of the host, reads none.
+ * how many classes its labels have, and which words, and how long it is, where fields vary. Every record is
+ * read once, by all processors; what was found is kept in the cache beside the index (index/cache.h), so the
+ * next start, and every other process of the host, reads none.
  *
  * Threads: the calling one, and those it starts and ends.
  */
@@ -12,9 +12,10 @@
 #include "data/index/record_set.h"
 #include "data/record/field.h"
 
-/* Fills in the classes and words that `fields` lacks. The first record that is wrong, or whose class is
+/* Fills in the classes and words that `fields` lacks, and gives the length of each record (mem_free; NULL:
+ * no field varies). The first record that is wrong, or whose class is
  * none of those that are known, is E_DATA, with its place. */
 MUST_USE status survey_take(const record_set *set, const record_format *format, record_fields *fields,
-                            error *err);
+                            uint32_t **ret_lengths, error *err);
 
 #endif

@@ -171,6 +171,70 @@ static void test_refusals(void **state)
                    E_CONFIG, "dataset_reader.fields[0].shape: an example of more than");
 }
 
+/* --- lists of any number of values up to `most` --- */
+
+static const char varied[] =
+    "{fields: [{name: 'ids', type: 'integers', most: 4, filler: -100}, {name: 'x', type: 'numbers', most: 4, filler: "
+    "0.5}, {name: 'mask', type: 'mask', most: 4, key: 'ids'}, {name: 'label', type: 'label'}]}";
+
+static void test_lists_that_vary(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"ids\": [7, 8, 9], \"x\": [1], \"label\": 0}\n"
+                               "{\"ids\": [5], \"x\": [1, 2, 3, 4], \"label\": 1}\n"
+                               "{\"ids\": [5, 6], \"x\": [1], \"label\": 1}\n";
+    int64_t ids[4], mask[4], label;
+    float x[4];
+    size_t n;
+    dataset *d = records_must_open("jsonl", varied, text, NULL);
+    const data_field *f = dataset_fields(d, &n);
+    assert_true(f[0].varies && f[1].varies && f[2].varies && !f[3].varies);
+    assert_int_equal(f[0].rank, 1);
+    assert_int_equal(f[0].dim[0], 4);
+    assert_int_equal(f[2].dtype, DT_I64);
+    assert_int_equal(dataset_read(d, 0, (void *[]){ids, x, mask, &label}, NULL), OK);
+    assert_true(ids[0] == 7 && ids[2] == 9 && ids[3] == -100);
+    assert_true(x[0] == 1.0f && x[1] == 0.5f && x[3] == 0.5f);
+    assert_true(mask[0] == 1 && mask[2] == 1 && mask[3] == 0);
+    static const uint32_t longest[] = {3, 4, 2}; /* of all of an example's lists */
+    assert_memory_equal(dataset_lengths(d), longest, sizeof longest);
+    dataset_close(&d);
+    d = records_must_open("jsonl", "{fields: [{name: 'x', type: 'numbers', most: 4}], range: [0.34, 1]}",
+                          "{\"x\": [1]}\n{\"x\": [1, 2]}\n{\"x\": [1, 2, 3]}\n", NULL);
+    assert_memory_equal(dataset_lengths(d), ((uint32_t[]){2, 3}), 2 * sizeof(uint32_t));
+    dataset_close(&d);
+    d = records_must_open("jsonl", "{fields: [{name: 'x', type: 'numbers', shape: [1]}]}", "{\"x\": [1]}\n", NULL);
+    assert_null(dataset_lengths(d));
+    dataset_close(&d);
+}
+
+static void refuses_varied(const char *text, const char *part)
+{
+    records_refuse("jsonl", varied, text, NULL, E_DATA, part);
+}
+
+static void test_refusals_of_lists_that_vary(void **state)
+{
+    (void)state;
+    refuses_varied("{\"ids\": [1, 2, 3, 4, 5], \"x\": [1], \"label\": 0}",
+                   "line 1 (byte 0): field 'ids': is a list of 5; expected 1 to 4 integers");
+    refuses_varied("{\"ids\": [1], \"x\": [], \"label\": 0}", "field 'x': is a list of 0; expected 1 to 4 numbers");
+    refuses_varied("{\"ids\": [1, 2.5], \"x\": [1], \"label\": 0}",
+                   "field 'ids': is a list of 2; expected 1 to 4 integers");
+    refuses_varied("{\"x\": [1], \"label\": 0}", "field 'ids': there is no 'ids'");
+    static const struct {
+        const char *fields, *part;
+    } cases[] = {
+        {"{fields: [{name: 'x', type: 'numbers'}]}", "dataset_reader.fields[0]: wants one of shape"},
+        {"{fields: [{name: 'x', type: 'numbers', shape: [2], most: 2}]}",
+         "dataset_reader.fields[0]: wants one of shape"},
+        {"{fields: [{name: 'x', type: 'numbers', most: 2}, {name: 'y', type: 'integers', most: 3}]}",
+         "dataset_reader.fields[1].most: 3, but 2 for field 'x'"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        records_refuse("jsonl", cases[i].fields, "{\"x\": [1]}", NULL, E_CONFIG, cases[i].part);
+}
+
 /* The first damaged line is named, however many threads look, and also where one of them finds a later one. */
 static void test_the_first_of_many(void **state)
 {
@@ -216,7 +280,8 @@ static int opens_after(const char *fields, const char *path, const char *vocabul
     return n;
 }
 
-static void edit_survey(const char *cache, const char *from, const char *to)
+/* In all files of that ending. */
+static void edit_kept(const char *cache, const char *of, const char *from, const char *to)
 {
     char **names = NULL;
     size_t n = 0;
@@ -224,7 +289,7 @@ static void edit_survey(const char *cache, const char *from, const char *to)
     assert_int_equal(fs_list(cache, &names, &n, NULL), OK);
     for (size_t i = 0; i < n; i++) {
         const char *ending = strrchr(names[i], '.');
-        if (!ending || strcmp(ending, ".survey") != 0)
+        if (!ending || strcmp(ending, of) != 0)
             continue;
         char *path = xasprintf("%s/%s", cache, names[i]);
         buf b = BUF_INIT;
@@ -259,7 +324,7 @@ static void test_a_survey_is_kept(void **state)
     assert_int_equal(opens_after(fields, path, NULL, both), 0);
     assert_int_equal(opens_after(fields, path, more, more), 0); /* the words of a job, which has one more */
     assert_int_equal(opens_after(other, path, NULL, both), 1); /* another kind of field */
-    edit_survey(cache, "owl", "cow"); /* in both */
+    edit_kept(cache, ".survey", "owl", "cow"); /* in both */
     assert_int_equal(opens_after(fields, path, NULL, both), 1);
     assert_int_equal(opens_after(other, path, NULL, both), 1);
     assert_int_equal(opens_after(fields, path, NULL, both), 0);
@@ -268,6 +333,36 @@ static void test_a_survey_is_kept(void **state)
     dataset_options how = {.vocabulary = "{\"label\": {\"label\": [\"owl\"]}}"};
     assert_int_equal(records_open_path("jsonl", fields, path, &how, &d, &err), E_DATA);
     assert_non_null(strstr(err.text, "line 1 (byte 0): field 'label': 'cat' is no word of the training data"));
+    buf_fini(&b);
+    free(path);
+    free(cache);
+    unsetenv("TEQUIO_CACHE");
+}
+
+/* What is found by several threads, and what is found in the cache. */
+static void test_lengths_are_kept(void **state)
+{
+    (void)state;
+    static const char fields[] = "{fields: [{name: 'x', type: 'numbers', most: 9}, {name: 'label', type: 'word'}]}";
+    static const char word[] = "{\"label\":{\"label\":[\"w\"]}}";
+    enum { RECORDS = 50000 };
+    char *cache = folder_file("cache_of_lengths");
+    buf b = BUF_INIT;
+    setenv("TEQUIO_CACHE", cache, 1);
+    for (int i = 0; i < RECORDS; i++)
+        buf_addf(&b, "{\"label\": \"w\", \"x\": [1%.*s]}\n", i * 7 % 9 * 2, ",2,3,4,5,6,7,8,9,0");
+    char *path = test_file(folder_path(), "lengths.jsonl", &b);
+    for (int round = 0; round < 4; round++) {
+        dataset_options how = {.vocabulary = NULL};
+        dataset *d = NULL;
+        if (round == 2)
+            edit_kept(cache, ".lengths", "\1", "\2");
+        assert_int_equal(opens_after(fields, path, NULL, word), round == 0 || round == 2);
+        assert_int_equal(records_open_path("jsonl", fields, path, &how, &d, NULL), OK);
+        for (int i = 0; i < RECORDS; i++)
+            assert_int_equal(dataset_lengths(d)[i], i * 7 % 9 + 1);
+        dataset_close(&d);
+    }
     buf_fini(&b);
     free(path);
     free(cache);
@@ -296,8 +391,11 @@ int main(void)
         cmocka_unit_test(test_classes_are_the_training_datas),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_lists_that_vary),
+        cmocka_unit_test(test_refusals_of_lists_that_vary),
         cmocka_unit_test(test_the_first_of_many),
         cmocka_unit_test(test_a_survey_is_kept),
+        cmocka_unit_test(test_lengths_are_kept),
         cmocka_unit_test(test_sharded),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);

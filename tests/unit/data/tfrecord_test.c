@@ -117,6 +117,28 @@ static void test_features(void **state)
     buf_fini(&b);
 }
 
+static void test_lists_that_vary(void **state)
+{
+    (void)state;
+    static const char fields[] = "{fields: [{name: 'x', type: 'numbers', most: 3, filler: -1}, "
+                                 "{name: 'mask', type: 'mask', most: 3, key: 'x'}]}";
+    buf b = BUF_INIT;
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    add_example(&b, (float[]){1.5f, -2.0f}, 2, "abcd", "red", 4);
+    add_example(&b, (float[]){1.0f, 2.0f, 3.0f}, 3, "abcd", "red", 4);
+    if (records_open_bytes("tfrecord", fields, &b, &(dataset_options){.part = NULL}, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    float x[3];
+    int64_t mask[3];
+    assert_int_equal(dataset_read(d, 0, (void *[]){x, mask}, NULL), OK);
+    assert_true(x[0] == 1.5f && x[1] == -2.0f && x[2] == -1.0f);
+    assert_true(mask[0] == 1 && mask[1] == 1 && mask[2] == 0);
+    assert_memory_equal(dataset_lengths(d), ((uint32_t[]){2, 3}), 2 * sizeof(uint32_t));
+    dataset_close(&d);
+    buf_fini(&b);
+}
+
 static void refuses(const buf *b, const char *fields, const char *part)
 {
     dataset *d = NULL;
@@ -137,6 +159,8 @@ static void test_refusals(void **state)
     char part[100];
     snprintf(part, sizeof part, "t.data': record 1 (byte %zu): field 'x': element 1 is no finite", second);
     refuses(&b, "{fields: [{name: 'x', type: 'numbers', shape: [2]}]}", part);
+    refuses(&b, "{fields: [{name: 'x', type: 'mask', most: 1}]}",
+            "record 0 (byte 0): field 'x': is ");
     refuses(&b, "{fields: [{name: 'x', type: 'numbers', shape: [3]}]}",
             "record 0 (byte 0): field 'x': is a list of 2 floats; expected 3");
     refuses(&b, "{fields: [{name: 'x', type: 'integers', shape: [2]}]}",
@@ -158,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_features),
+        cmocka_unit_test(test_lists_that_vary),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);

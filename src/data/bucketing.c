@@ -1,0 +1,145 @@
+#include "data/bucketing.h"
+
+#include "common/base/alloc.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { EPOCHS = 2 };            /* one ends while the next one is read ahead */
+
+typedef struct kept_epoch {
+    int64_t epoch;              /* -1: none */
+    uint64_t used;              /* when, in calls */
+    bucket_epoch order;
+} kept_epoch;
+
+struct bucketing {
+    bucketing_options o;
+    const uint32_t *lengths;    /* the dataset's */
+    int64_t n;
+    uint32_t prepared[BUCKET_PREPARED];
+    int n_prepared;
+
+    pthread_mutex_t lock;       /* of all below */
+    kept_epoch kept[EPOCHS];
+    uint64_t calls;
+};
+
+/* --- life --- */
+
+/* dim[0] of the fields that vary: none is longer. */
+static int64_t longest_of(const dataset *d)
+{
+    size_t n;
+    const data_field *fields = dataset_fields(d, &n);
+    int64_t longest = 0;
+    for (size_t i = 0; i < n; i++)
+        longest = fields[i].varies && fields[i].dim[0] > longest ? fields[i].dim[0] : longest;
+    return longest;
+}
+
+static status prepare(bucketing *b, error *err)
+{
+    uint32_t most = (uint32_t)longest_of(b->o.dataset);
+    TRY(bucket_prepare(b->lengths, b->n, b->o.multiple, b->o.lengths, b->prepared, &b->n_prepared, err));
+    for (int i = 0; i < b->n_prepared; i++)
+        if (b->prepared[i] >= most) {
+            b->prepared[i] = most;
+            b->n_prepared = i + 1;
+        }
+    return OK;
+}
+
+status bucketing_create(const bucketing_options *options, bucketing **ret, error *err)
+{
+    const uint32_t *lengths = dataset_lengths(options->dataset);
+    if (!lengths)
+        return FAIL(err, E_CONFIG,
+                    "the examples are all of one length: there is nothing to sort by; buckets want a field of "
+                    "dataset_reader that varies");
+    bucketing *b = xcalloc(1, sizeof *b);
+    b->o = *options;
+    b->lengths = lengths;
+    b->n = dataset_examples(options->dataset);
+    if (b->o.batches.batch_size > b->n)
+        b->o.batches.batch_size = b->n;
+    for (int i = 0; i < EPOCHS; i++)
+        b->kept[i].epoch = -1;
+    pthread_mutex_init(&b->lock, NULL);
+    status st = prepare(b, err);
+    if (st == OK)
+        *ret = b;
+    else
+        bucketing_destroy(&b);
+    return st;
+}
+
+void bucketing_destroy(bucketing **b)
+{
+    if (!*b)
+        return;
+    for (int i = 0; i < EPOCHS; i++)
+        if ((*b)->kept[i].epoch >= 0)
+            bucket_epoch_free(&(*b)->kept[i].order);
+    pthread_mutex_destroy(&(*b)->lock);
+    free(*b);
+    *b = NULL;
+}
+
+/* --- shapes --- */
+
+size_t bucketing_shapes(const bucketing *b, batch_shape ret[BATCH_SHAPES])
+{
+    size_t n = 0;
+    int64_t full = b->o.batches.batch_size, rest = b->n % full;
+    for (int i = b->n_prepared; i-- > 0;)
+        ret[n++] = (batch_shape){full, b->prepared[i]};
+    if (rest && !b->o.batches.drop_last)
+        ret[n++] = (batch_shape){rest, b->prepared[b->n_prepared - 1]};
+    return n;
+}
+
+/* --- batches --- */
+
+/* The order of that epoch, made in the place of the one that was not used for longest. Lock held. */
+static status epoch_of(bucketing *b, int64_t epoch, const bucket_epoch **ret, error *err)
+{
+    kept_epoch *k = &b->kept[0];
+    for (int i = 0; i < EPOCHS; i++) {
+        if (b->kept[i].epoch == epoch) {
+            k = &b->kept[i];
+            break;
+        }
+        k = b->kept[i].used < k->used ? &b->kept[i] : k;
+    }
+    if (k->epoch != epoch) {
+        if (k->epoch >= 0)
+            bucket_epoch_free(&k->order);
+        k->epoch = -1;
+        TRY(bucket_epoch_make(&b->o.batches, epoch, b->lengths, b->n, &k->order, err));
+        k->epoch = epoch;
+    }
+    k->used = ++b->calls;
+    *ret = &k->order;
+    return OK;
+}
+
+static int64_t length_of(const bucketing *b, const bucket_epoch *e, const step_slot *slot)
+{
+    if (slot->n < b->o.batches.batch_size)
+        return b->prepared[b->n_prepared - 1];
+    return bucket_padded(b->prepared, b->n_prepared, bucket_longest(e, b->lengths, slot->index));
+}
+
+status bucketing_batch(bucketing *b, const step_slot *slot, int64_t *ret_examples, int64_t *ret_length, error *err)
+{
+    const bucket_epoch *e = NULL;
+    pthread_mutex_lock(&b->lock);
+    status st = epoch_of(b, slot->epoch, &e, err);
+    for (int64_t i = 0; st == OK && ret_examples && i < slot->n; i++)
+        ret_examples[i] = e->order[slot->first + i];
+    if (st == OK)
+        *ret_length = length_of(b, e, slot);
+    pthread_mutex_unlock(&b->lock);
+    return st;
+}

@@ -277,6 +277,13 @@ static void update_span_by(const update *u, size_t at, size_t n, const float *gr
     apply(u, s, in, out);
 }
 
+/* Memory that held something else before: checkpoints of the same state have the same bytes. */
+static void clear_state(const update *u, size_t at, size_t n, float *const *state_out)
+{
+    for (size_t i = 0; i < u->slots; i++)
+        memset(state_out[i] + at, 0, n * sizeof(float));
+}
+
 void optim_update(const update_part *u, size_t begin, size_t end, const float *grad,
                   const float *weight_in, float *weight_out, float *const *state_in,
                   float *const *state_out)
@@ -287,11 +294,13 @@ void optim_update(const update_part *u, size_t begin, size_t end, const float *g
         to = to < end ? to : end;
         if (from >= to)
             continue;
-        if (s->how == UPDATE_AVERAGE)
+        if (s->how == UPDATE_AVERAGE) {
             average(s->keep, s->take, to - from, grad + from, weight_in + from, weight_out + from);
-        else
+            clear_state(&u->by[UPDATE_PLAIN], from, to - from, state_out);
+        } else {
             update_span_by(&u->by[s->how], from, to - from, grad, weight_in, weight_out, state_in,
                            state_out);
+        }
     }
 }
 

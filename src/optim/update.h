@@ -62,7 +62,7 @@ typedef struct update {
 typedef enum update_how {
     UPDATE_PLAIN,
     UPDATE_DECAYED,
-    UPDATE_AVERAGE, /* batch-norm statistics: y = keep*y + take*x */
+    UPDATE_AVERAGE, /* batch-norm statistics: y = keep*y + take*x; they have no state, which is zeros */
 } update_how;
 
 /* Elements of a part, from a multiple of 4 on, and what becomes of them. */

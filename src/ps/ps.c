@@ -292,11 +292,12 @@ static int n_threads(const config *c)
     return half < 1 ? 1 : half > ENOUGH ? ENOUGH : half;
 }
 
-/* Frozen as the job ended, it has since written what it was asked for before. */
+/* Frozen as the job ended, it has since written what it was asked for before. Beside a master it touches
+ * nothing: that sees to the job dir, or was followed by another. */
 static void leave_tidy(const ps *s)
 {
     jobdir *d = NULL;
-    bool sees = s->dir && jobdir_check_there(s->dir, NULL) == OK;
+    bool sees = !s->o->starts_over && s->dir && jobdir_check_there(s->dir, NULL) == OK;
     if (sees && jobdir_open(s->o->job_dir, &d, NULL) == OK && jobend_complete(d))
         LOG_D("TIDY", "'%s'", s->o->job_dir);
     jobdir_close(&d);

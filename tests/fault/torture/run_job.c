@@ -18,8 +18,9 @@ enum { SECOND_US = 1000000, TURN_US = 10000, LOOK_US = 50000, MEASURE_US = 10000
 enum { DISK_BYTES = 32 << 20, LEFT_MAX = 64 };
 
 /* Seconds on an idle machine: of any job, and how many of a cluster for one of computing; how long
- * nothing moves in a job that hangs; how long tasks take to leave. */
-enum { BASE_S = 8, SLOWER = 6, STILL_S = 15, LEAVE_S = 5 };
+ * nothing moves in a job that hangs; how long tasks take to leave; for how long a master that finds the job done
+ * waits for those that do not know (distributed.end_timeout). */
+enum { BASE_S = 8, SLOWER = 6, STILL_S = 15, LEAVE_S = 5, END_S = 30 };
 
 typedef struct round {
     const plan *plan;
@@ -38,7 +39,7 @@ typedef struct round {
 static double allowed_s(const round *g)
 {
     const plan *p = g->plan;
-    double fixed = 0;
+    double fixed = p->is_launched ? 0 : END_S;
     for (int i = 0; i < p->n_disturbances; i++)
         fixed += p->disturbances[i].lasts_ms * 1e-3 + kind_seconds(p->disturbances[i].kind);
     double computing = SLOWER * g->reference.processor_s * (1 + p->n_disturbances / 2.0);

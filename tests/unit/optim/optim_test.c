@@ -432,6 +432,23 @@ static void average_moves_by_its_momentum(void **state)
     }
 }
 
+/* Statistics have none, whatever the memory held before: else checkpoints of one version differ. */
+static void statistics_have_no_state(void **state)
+{
+    (void)state;
+    const optim o = {.kind = OPTIM_SGD, .momentum = 0.9};
+    const update_span spans[] = {{.first = 0, .n = 8}, {.first = 8, .n = 8, .how = UPDATE_AVERAGE, .keep = 0.5f}};
+    update_part part = {.spans = spans, .n_spans = sizeof spans / sizeof *spans};
+    part.by[UPDATE_PLAIN] = update_make(&o, &(optim_call){.step = 1, .rate = 0.1f, .scale = 1});
+    part.by[UPDATE_DECAYED] = part.by[UPDATE_PLAIN];
+    float grad[16], in[16], out[16], before[16], after[16];
+    for (int i = 0; i < 16; i++)
+        grad[i] = in[i] = before[i] = after[i] = 1;
+    optim_update(&part, 0, 16, grad, in, out, (float *const[]){before}, (float *const[]){after});
+    for (int i = 0; i < 16; i++)
+        assert_true((after[i] != 0) == (i < 8));
+}
+
 /* Sixteen lanes and a tree, spelled out without any vectors. */
 static double lanes(const float *x, size_t n)
 {
@@ -476,6 +493,7 @@ int main(void)
         cmocka_unit_test(centered_rmsprop_stays_finite),
         cmocka_unit_test(names_and_slots),
         cmocka_unit_test(average_moves_by_its_momentum),
+        cmocka_unit_test(statistics_have_no_state),
         cmocka_unit_test(square_sum_has_one_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,8 @@ bool saver_owes(const saver *s);    /* such a cut is not committed yet */
 
 /* There will be no checkpoint of this cut. */
 void saver_fail(saver *s, uint32_t id);
-/* Frees the room of what was written of that version, unless a cut of it is open. */
+/* Frees the room of what was written of that version, unless a cut of it is open or may still be ordered: a
+ * server that an earlier master asked answers for it when it is. */
 void saver_discard(const saver *s, int64_t version);
 
 int64_t saver_last(const saver *s);                 /* newest committed, begin if none */

@@ -11,7 +11,9 @@
 #include "master/state.h"
 #include "unit/master/support_saver.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A cut every four steps, of which the first is open. */
 typedef struct chair {
@@ -83,6 +85,38 @@ static void a_shard_that_is_here_is_not_fetched_again(void **state)
     wire_head h = {.type = WIRE_CUT_DONE, .step = c.first.version};
     must(master_take_cut_done(&c.master, 1, &h, &again, &err), &err);
     assert_int_equal(files_in(&c.accounts, c.first.dir), 1);
+    chair_leave(&c);
+}
+
+/* What the last master had ordered is written when the next one has come, which will order it too. A shard of
+ * a cut that was given up is of no use. */
+static void a_shard_that_was_not_ordered_yet_stays(void **state)
+{
+    (void)state;
+    chair c;
+    chair_take(&c);
+    error err = ERROR_INIT;
+    cut_order early = c.first;
+    early.id = 17;
+    early.version = 16;
+    snprintf(early.dir, sizeof early.dir, "checkpoints/step-000000016.tmp.%s", strrchr(c.first.dir, '.') + 1);
+    const cut_order *of[] = {&early, &c.first};
+    saver_fail(c.master.saver, c.first.id);
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        shard_report r = accounts_shard(&c.accounts, of[i], 0, SERVERS, 1);
+        Wire__CutDone done = WIRE__CUT_DONE__INIT;
+        done.id = of[i]->id;
+        done.file = (char *)(uintptr_t)r.file;
+        done.sha256 = (char *)(uintptr_t)r.sha256;
+        done.bytes = r.bytes;
+        done.failure = (char *)(uintptr_t) "";
+        wire_head h = {.type = WIRE_CUT_DONE, .step = of[i]->version};
+        must(master_take_cut_done(&c.master, 0, &h, &done, &err), &err);
+    }
+    assert_int_equal(files_in(&c.accounts, early.dir), 1);
+    char *given_up = jobdir_file(c.accounts.dir, "%s", c.first.dir);
+    assert_false(fs_exists(given_up));
+    free(given_up);
     chair_leave(&c);
 }
 
@@ -169,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shard_that_is_here_is_not_fetched_again),
+        cmocka_unit_test(a_shard_that_was_not_ordered_yet_stays),
         cmocka_unit_test(a_planned_cut_that_a_server_is_past_is_left_out),
         cmocka_unit_test(what_waited_for_a_cut_that_is_late_is_committed),
         cmocka_unit_test(a_server_does_not_act_again_amid_a_cut),

@@ -435,10 +435,15 @@ void saver_fail(saver *s, uint32_t id)
 
 void saver_discard(const saver *s, int64_t version)
 {
-    if (version > s->announced || open_at((saver *)(uintptr_t)s, version))
+    if (open_at((saver *)(uintptr_t)s, version))
         return;
     checkpoint_discard(s->o.dir, version, s->o.lineage);
     sweeper_go(s->sweeper);
+}
+
+bool saver_is_to_come(const saver *s, int64_t version)
+{
+    return version > s->announced;
 }
 
 int64_t saver_last(const saver *s)

@@ -115,9 +115,11 @@ bool saver_owes(const saver *s);    /* such a cut is not committed yet */
 
 /* There will be no checkpoint of this cut. */
 void saver_fail(saver *s, uint32_t id);
-/* Frees the room of what was written of that version, unless a cut of it is open or may still be ordered: a
- * server that an earlier master asked answers for it when it is. */
+/* Frees the room of what was written of that version, unless a cut of it is open. */
 void saver_discard(const saver *s, int64_t version);
+/* Is the turn of that version still to come? What an earlier master ordered of it is then the answer to this one's
+ * order. */
+bool saver_is_to_come(const saver *s, int64_t version);
 
 int64_t saver_last(const saver *s);                 /* newest committed, begin if none */
 int64_t saver_batches(const saver *s);              /* applied at that cut */

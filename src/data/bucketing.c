@@ -55,8 +55,8 @@ status bucketing_create(const bucketing_options *options, bucketing **ret, error
     const uint32_t *lengths = dataset_lengths(options->dataset);
     if (!lengths)
         return FAIL(err, E_CONFIG,
-                    "the examples are all of one length: there is nothing to sort by; buckets want a field of "
-                    "dataset_reader that varies");
+                    "the examples are all of one length: there is nothing to sort by; expected a field of "
+                    "dataset_reader with `most` in place of `shape`");
     bucketing *b = xcalloc(1, sizeof *b);
     b->o = *options;
     b->lengths = lengths;

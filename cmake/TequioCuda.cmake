@@ -144,7 +144,7 @@ endfunction()
 
 # Decides by TEQUIO_CUDA and makes the library tequio_cuda: src/backend/cuda with its kernels, or
 # src/backend/absent.c, which says that it is not there. Sets TEQUIO_CUDA_BUILT to which: if it is,
-# also `cuda_archs`, `cuda_include` and `cuda_kernels`, if nvcc is missing, `cuda_why`.
+# also `cuda_archs`, `cuda_include`, `cuda_kernels` and `cuda_version`, if nvcc is missing, `cuda_why`.
 function(tequio_cuda_library)
     set(TEQUIO_CUDA_BUILT OFF)
     if(NOT TEQUIO_CUDA MATCHES "^(AUTO|ON|OFF)$")
@@ -174,6 +174,7 @@ function(tequio_cuda_library)
         set(cuda_archs ${cuda_archs} PARENT_SCOPE)
         set(cuda_include ${cuda_include} PARENT_SCOPE)
         set(cuda_kernels ${cuda_kernels} PARENT_SCOPE)
+        set(cuda_version ${cuda_version} PARENT_SCOPE)
     else()
         tequio_floor(cuda DIRS src/backend ONLY /backend/absent.c DEPENDS tequio_backend)
     endif()

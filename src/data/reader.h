@@ -9,7 +9,6 @@
 #include "common/base/content_digest.h"
 #include "data/column.h"
 #include "data/data.h"
-#include "data/char_tokens.h"
 
 /* What other data have taught the reader of these (dataset_vocabulary). */
 typedef struct reader_vocabulary {
@@ -71,15 +70,16 @@ MUST_USE status idx_reader_open(const idx_reader_options *options, const char *p
 MUST_USE status idx_reader_configure(const reader_request *request, dataset **ret, error *err);
 
 typedef struct text_reader_options {
-    token_kind tokenizer;
+    const char *tokenizer;          /* "characters" (also if NULL), "bytes", or where a tokenizer is */
+    const char *end_of_text;        /* its token behind each file; NULL: none */
     const reader_vocabulary *vocabulary; /* NULL: made from the text itself */
     int64_t context;                /* tokens of an example; >= 1 */
     int64_t stride;                 /* from the beginning of an example to the next; >= 1 */
     const dataset_part *part;       /* NULL: all of it */
 } text_reader_options;
 
-/* Plain text for a language model, plain or gzip: "input_ids" i64 [context] and "label" i64
- * [context], the token that follows each. The last tokens, too few for an example, are left out. */
+/* Text for a language model, in a file, a folder, a pattern or an archive (index/shards.h): "input_ids" i64 [context]
+ * and "label" i64 [context], the token that follows each. The last tokens, too few for an example, are left out. */
 MUST_USE status text_reader_open(const text_reader_options *options, const char *path,
                                  dataset **ret, error *err);
 MUST_USE status text_reader_configure(const reader_request *request, dataset **ret, error *err);

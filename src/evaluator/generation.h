@@ -11,6 +11,7 @@
 #define TEQUIO_EVALUATOR_GENERATION_H
 
 #include "backend/registry.h"
+#include "common/base/buf.h"
 #include "common/config/config.h"
 #include "common/store/weights.h"
 
@@ -27,15 +28,17 @@ typedef struct generation_options {
 } generation_options;
 
 /* E_CONFIG if the job's data are no text, or the model gives no scores for each token; E_DATA as
- * the weights and the vocabulary have it. After this nothing is allocated, apart from prompts. */
+ * the weights, the tokenizer and the vocabulary have it. */
 MUST_USE status generation_open(const generation_options *options, generation **ret, error *err);
 void generation_close(generation **g);
 
 /* Appends text to what the model reads. E_DATA names a character that it does not know. */
 MUST_USE status generation_prompt(generation *g, const char *text, error *err);
 
-/* The text of the next token, which the model then reads too: *ret_bytes bytes (at most UTF8_MAX).
- * There must have been a prompt that is not empty. */
-MUST_USE status generation_next(generation *g, char *ret, size_t *ret_bytes, error *err);
+/* Draws the next token, which the model then reads too, and appends its text to `ret`: nothing while a character is
+ * incomplete. *ret_ended: it is end_of_text, and nothing comes of it. There must have been a prompt. */
+MUST_USE status generation_next(generation *g, buf *ret, bool *ret_ended, error *err);
+/* Appends what is left of a character that breaks off. */
+MUST_USE status generation_end(generation *g, buf *ret, error *err);
 
 #endif

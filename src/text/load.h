@@ -29,6 +29,7 @@ struct tokenizer {
     tokenizer_padding padding;
     blanks *blanks; /* [size] by id, where the post-processor trims; else NULL */
     int32_t roles[TOKENIZER_ROLES];
+    char fingerprint[SHA256_HEX];
 };
 
 /* Of the parsed tokenizer.json. */

@@ -20,6 +20,11 @@ void tokenizer_destroy(tokenizer **t)
     *t = NULL;
 }
 
+const char *tokenizer_fingerprint(const tokenizer *t)
+{
+    return t->fingerprint;
+}
+
 int64_t tokenizer_size(const tokenizer *t)
 {
     int64_t of_model = vocabulary_size(t->model->tokens);

@@ -20,6 +20,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/error.h"
+#include "common/base/hash.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,6 +34,10 @@ MUST_USE status tokenizer_open(const char *path, tokenizer **ret, error *err);
 /* A tokenizer.json in memory; `origin` names it. */
 MUST_USE status tokenizer_parse(const char *json, size_t bytes, const char *origin, tokenizer **ret, error *err);
 void tokenizer_destroy(tokenizer **t);
+
+/* SHA-256 of all that decides what it does: the tokenizer.json that its files amount to, and the tokens that have
+ * roles. Neither where the files lie nor how they are laid out makes a difference. Borrowed. */
+const char *tokenizer_fingerprint(const tokenizer *t);
 
 /* --- the vocabulary --- */
 

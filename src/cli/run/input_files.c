@@ -3,6 +3,7 @@
 #include "common/base/gcs.h"
 #include "common/base/json.h"
 #include "data/index/shards.h"
+#include "data/language/language_tokens.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -19,9 +20,11 @@ static const struct {
     {NULL, NULL, "validation_data_path"},
     {NULL, NULL, "test_data_path"},
     {"dataset_reader", NULL, "labels"},
+    {"dataset_reader", NULL, "tokenizer"},
     {"dataset_reader", NULL, "vocabulary"},
     {"dataset_reader", "base_reader", "vocabulary"},
     {"validation_dataset_reader", NULL, "labels"},
+    {"validation_dataset_reader", NULL, "tokenizer"},
     {"validation_dataset_reader", NULL, "vocabulary"},
     {"validation_dataset_reader", "base_reader", "vocabulary"},
     {"model", NULL, "path"},
@@ -89,6 +92,14 @@ static const char *input_files_place(collection *c, const char *path)
     return own;
 }
 
+/* NULL: that key names none. */
+static const char *path_of(const json_t *section, const char *key)
+{
+    const char *path = json_string_value(json_object_get(section, key));
+    bool is_path = path && (strcmp(key, "tokenizer") != 0 || language_tokens_has_files(path));
+    return is_path ? path : NULL;
+}
+
 static json_t *section_of(const json_t *top, const char *section, const char *within)
 {
     json_t *at = section ? json_object_get(top, section) : (json_t *)(uintptr_t)top;
@@ -102,7 +113,7 @@ const input_file_name *input_files_names(const config *c, arena *memory)
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         const char *section = keys[i].section, *within = keys[i].within;
         const json_t *at = section_of(config_json(c, ""), section, within);
-        const char *path = json_string_value(json_object_get(at, keys[i].key));
+        const char *path = path_of(at, keys[i].key);
         if (path)
             names[n++] = (input_file_name){
                 .key = arena_printf(memory, "%s%s%s%s%s", section ? section : "", section ? "." : "",
@@ -142,7 +153,7 @@ void input_files_find(const config *c, arena *memory, input_files *ret)
     json_t *top = json_deep_copy(config_json(c, ""));
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         json_t *section = section_of(top, keys[i].section, keys[i].within);
-        const char *path = json_string_value(json_object_get(section, keys[i].key));
+        const char *path = path_of(section, keys[i].key);
         if (path)
             json_object_set_new(section, keys[i].key, json_string(input_files_place(&all, path)));
     }

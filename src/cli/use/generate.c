@@ -5,7 +5,6 @@
 #include "cli/commands.h"
 #include "cli/use/trained_model.h"
 #include "common/base/alloc.h"
-#include "common/base/utf8.h"
 #include "evaluator/generation.h"
 
 #include <errno.h>
@@ -18,22 +17,33 @@ enum { LENGTH = 500 };
 
 static status print(const char *text, size_t bytes, error *err)
 {
-    if (fwrite(text, 1, bytes, stdout) != bytes || fflush(stdout) != 0)
+    if (bytes && fwrite(text, 1, bytes, stdout) != bytes)
         return FAIL(err, E_IO, "write to standard output: %s", strerror(errno));
-    return OK;
+    return fflush(stdout) == 0 ? OK : FAIL(err, E_IO, "write to standard output: %s", strerror(errno));
+}
+
+static status print_tokens(generation *g, int64_t length, buf *text, error *err)
+{
+    bool ended = false;
+    for (int64_t i = 0; i < length && !ended; i++) {
+        buf_clear(text);
+        TRY(generation_next(g, text, &ended, err));
+        TRY(print(text->data, text->size, err));
+    }
+    buf_clear(text);
+    TRY(generation_end(g, text, err));
+    buf_adds(text, "\n");
+    return print(text->data, text->size, err);
 }
 
 static status print_all(generation *g, const char *prompt, int64_t length, error *err)
 {
+    buf text = BUF_INIT;
     TRY(generation_prompt(g, prompt, err));
     TRY(print(prompt, strlen(prompt), err));
-    for (int64_t i = 0; i < length; i++) {
-        char text[UTF8_MAX];
-        size_t bytes;
-        TRY(generation_next(g, text, &bytes, err));
-        TRY(print(text, bytes, err));
-    }
-    return print("\n", 1, err);
+    status st = print_tokens(g, length, &text, err);
+    buf_fini(&text);
+    return st;
 }
 
 static status read_temperature(const args *a, double *ret, error *err)
@@ -87,7 +97,7 @@ static int run_generate(const args *a, error *err)
 
 static const flag generate_flags[] = {
     {"prompt", 0, FLAG_TEXT, "TEXT", INPUT, "The beginning; it is printed too.", 0, 0},
-    {"length", 0, FLAG_COUNT, "N", INPUT, "Tokens to add; default: 500.", 0, INT64_MAX},
+    {"length", 0, FLAG_COUNT, "N", INPUT, "Tokens to add, unless the text ends before; default: 500.", 0, INT64_MAX},
     {"config", 0, FLAG_PATH, "CONFIG", INPUT,
      "The model's configuration; default: config.json of the job that made it.", 0, 0},
     {"temperature", 0, FLAG_TEXT, "T", DRAW,
@@ -106,7 +116,8 @@ const command command_generate = {
     .about =
         "Prints a prompt and, as it comes, what a language model that was trained on text goes on "
         "with: each token is drawn from the scores the model gives behind the last ones, as many as "
-        "its context holds. The same seed gives the same text. Of a job dir the final "
+        "its context holds. It ends with the token that dataset_reader.end_of_text names. "
+        "The same seed gives the same text. Of a job dir the final "
         "model.safetensors is taken, or the newest checkpoint where training goes on; "
         "JOB_DIR/best, a checkpoint folder or a .safetensors file may be named as well.",
     .flags = generate_flags,

@@ -146,7 +146,7 @@ static void test_bytes(void **state)
 {
     (void)state;
     text_reader_options o = with_context(2);
-    o.tokenizer = TOKEN_BYTES;
+    o.tokenizer = "bytes";
     dataset *d = NULL;
     char *path = text_file("\0\377x", 3);
     assert_int_equal(text_reader_open(&o, path, &d, NULL), OK);

@@ -107,12 +107,15 @@ static generation *opened(double temperature, int64_t top_k, uint64_t seed)
 
 static void more(generation *g, int n, char *ret)
 {
+    buf text = BUF_INIT;
+    bool ended = false;
     for (int i = 0; i < n; i++) {
-        size_t bytes = 0;
-        assert_int_equal(generation_next(g, ret + i, &bytes, NULL), OK);
-        assert_int_equal(bytes, 1);
+        assert_int_equal(generation_next(g, &text, &ended, NULL), OK);
+        assert_int_equal(text.size, i + 1);
+        assert_false(ended);
     }
-    ret[n] = '\0';
+    memcpy(ret, text.data, (size_t)n + 1);
+    buf_fini(&text);
 }
 
 /* What the model says behind `text`, by the engine itself. */

@@ -9,24 +9,19 @@
  * Errors (E_DATA) name the text and the byte.
  * Threads: immutable once made.
  */
-#ifndef TEQUIO_DATA_CHAR_TOKENS_H
-#define TEQUIO_DATA_CHAR_TOKENS_H
+#ifndef TEQUIO_DATA_LANGUAGE_CHAR_TOKENS_H
+#define TEQUIO_DATA_LANGUAGE_CHAR_TOKENS_H
 
-#include "common/base/error.h"
 #include "common/base/utf8.h"
-
-#include <stdint.h>
+#include "data/index/records.h"
 
 typedef enum token_kind { TOKEN_CHARACTERS, TOKEN_BYTES } token_kind;
 
 typedef struct char_tokens char_tokens;
 
-/* By the name it has in a configuration: "characters", "bytes". */
-token_kind token_kind_of(const char *name);
-
-/* From the text that will be trained on; `origin` names it. */
-MUST_USE status char_tokens_learn(token_kind kind, const void *text, size_t bytes, const char *origin,
-                                char_tokens **ret, error *err);
+/* From the texts that will be trained on. */
+MUST_USE status char_tokens_learn(token_kind kind, const record_source *texts, size_t n, char_tokens **ret,
+                                error *err);
 /* From a vocabulary; `origin` names that. */
 MUST_USE status char_tokens_load(token_kind kind, const char *vocabulary, const char *origin,
                                char_tokens **ret, error *err);
@@ -35,9 +30,9 @@ void char_tokens_destroy(char_tokens **t);
 int64_t char_tokens_size(const char_tokens *t);             /* tokens are 0 .. size-1 */
 const char *char_tokens_vocabulary(const char_tokens *t);   /* NULL: has none */
 
-/* *ret[*ret_n], freed with mem_free. */
-MUST_USE status char_tokens_encode(const char_tokens *t, const void *text, size_t bytes,
-                                 const char *origin, uint16_t **ret, size_t *ret_n, error *err);
+/* Into ret[text->bytes], of which *ret_n are used. */
+MUST_USE status char_tokens_encode(const char_tokens *t, const record_source *text, uint16_t *ret, size_t *ret_n,
+                                 error *err);
 /* The text of one token; returns its bytes. */
 size_t char_tokens_decode(const char_tokens *t, int64_t token, char ret[UTF8_MAX]);
 

@@ -1,5 +1,5 @@
 /* See char_tokens.h. */
-#include "data/char_tokens.h"
+#include "data/language/char_tokens.h"
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
@@ -15,11 +15,6 @@ struct char_tokens {
     int64_t size;
     char *vocabulary;
 };
-
-token_kind token_kind_of(const char *name)
-{
-    return strcmp(name, "bytes") == 0 ? TOKEN_BYTES : TOKEN_CHARACTERS;
-}
 
 static char_tokens *create(token_kind kind, int64_t size)
 {
@@ -66,46 +61,46 @@ static void write_vocabulary(char_tokens *t)
 /* --- characters --- */
 
 /* The next character of a text that a vocabulary can hold. */
-static status char_tokens_next(const unsigned char *text, size_t bytes, size_t at, const char *origin,
-                             uint32_t *ret_code, size_t *ret_bytes, error *err)
+static status char_tokens_next(const record_source *text, size_t at, uint32_t *ret_code, size_t *ret_bytes,
+                               error *err)
 {
-    size_t n = utf8_decode(text + at, bytes - at, ret_code);
+    size_t n = utf8_decode(text->data + at, text->bytes - at, ret_code);
     if (n == 0)
         return FAIL(err, E_DATA,
                     "'%s': byte %zu (%02x) begins no UTF-8 character; convert the text, or use "
                     "tokenizer \"bytes\"",
-                    origin, at, text[at]);
+                    text->name, at, text->data[at]);
     if (*ret_code == 0)
         return FAIL(err, E_DATA,
-                    "'%s': byte %zu is zero, so this is no text; use tokenizer \"bytes\"", origin,
+                    "'%s': byte %zu is zero, so this is no text; use tokenizer \"bytes\"", text->name,
                     at);
     *ret_bytes = n;
     return OK;
 }
 
-static status mark(const unsigned char *text, size_t bytes, const char *origin, uint64_t *seen,
-                   error *err)
+static status mark(const record_source *text, uint64_t *seen, error *err)
 {
     size_t n = 0;
     uint32_t code = 0;
-    for (size_t at = 0; at < bytes; at += n) {
-        TRY(char_tokens_next(text, bytes, at, origin, &code, &n, err));
+    for (size_t at = 0; at < text->bytes; at += n) {
+        TRY(char_tokens_next(text, at, &code, &n, err));
         seen[code / WORD] |= (uint64_t)1 << code % WORD;
     }
     return OK;
 }
 
-static status learn_characters(const unsigned char *text, size_t bytes, const char *origin,
-                               char_tokens **ret, error *err)
+static status learn_characters(const record_source *texts, size_t n, char_tokens **ret, error *err)
 {
     uint64_t *seen = xcalloc(UTF8_CODES / WORD, sizeof *seen);
-    status st = mark(text, bytes, origin, seen, err);
+    status st = OK;
+    for (size_t i = 0; i < n && st == OK; i++)
+        st = mark(&texts[i], seen, err);
     int64_t size = 0;
     for (uint32_t i = 0; i < UTF8_CODES / WORD; i++)
         size += __builtin_popcountll(seen[i]);
     if (st == OK && size > SIZE_LIMIT)
-        st = FAIL(err, E_DATA, "'%s': has %lld different characters, more than %d", origin,
-                  (long long)size, SIZE_LIMIT);
+        st = FAIL(err, E_DATA, "'%s'%s: %lld different characters, more than %d", texts[0].name,
+                  n > 1 ? " and the others" : "", (long long)size, SIZE_LIMIT);
     if (st == OK) {
         char_tokens *t = create(TOKEN_CHARACTERS, size);
         int64_t at = 0;
@@ -133,19 +128,19 @@ static int64_t find(const char_tokens *t, uint32_t code)
     return low < t->size && t->codes[low] == code ? low : -1;
 }
 
-static status encode_characters(const char_tokens *t, const unsigned char *text, size_t bytes,
-                                const char *origin, uint16_t *out, size_t *ret_n, error *err)
+static status encode_characters(const char_tokens *t, const record_source *text, uint16_t *out, size_t *ret_n,
+                                error *err)
 {
     size_t n = 0, count = 0;
     uint32_t code = 0;
-    for (size_t at = 0; at < bytes; at += n) {
-        TRY(char_tokens_next(text, bytes, at, origin, &code, &n, err));
+    for (size_t at = 0; at < text->bytes; at += n) {
+        TRY(char_tokens_next(text, at, &code, &n, err));
         int64_t token = find(t, code);
         if (token < 0)
             return FAIL(err, E_DATA,
                         "'%s': the character '%.*s' (U+%04X) at byte %zu is not among the %lld of "
                         "the training text",
-                        origin, (int)n, (const char *)text + at, (unsigned)code, at,
+                        text->name, (int)n, (const char *)text->data + at, (unsigned)code, at,
                         (long long)t->size);
         out[count++] = (uint16_t)token;
     }
@@ -192,11 +187,10 @@ static status load_characters(const json_t *whole, const char *origin, char_toke
 
 /* --- both --- */
 
-status char_tokens_learn(token_kind kind, const void *text, size_t bytes, const char *origin,
-                       char_tokens **ret, error *err)
+status char_tokens_learn(token_kind kind, const record_source *texts, size_t n, char_tokens **ret, error *err)
 {
     if (kind == TOKEN_CHARACTERS)
-        return learn_characters(text, bytes, origin, ret, err);
+        return learn_characters(texts, n, ret, err);
     *ret = create(kind, BYTES);
     return OK;
 }
@@ -205,7 +199,7 @@ status char_tokens_load(token_kind kind, const char *vocabulary, const char *ori
                       error *err)
 {
     if (kind == TOKEN_BYTES)
-        return char_tokens_learn(kind, NULL, 0, origin, ret, err);
+        return char_tokens_learn(kind, NULL, 0, ret, err);
     json_t *whole = NULL;
     TRY(json_parse(vocabulary, strlen(vocabulary), origin, E_DATA, &whole, err));
     status st = load_characters(whole, origin, ret, err);
@@ -213,27 +207,13 @@ status char_tokens_load(token_kind kind, const char *vocabulary, const char *ori
     return st;
 }
 
-status char_tokens_encode(const char_tokens *t, const void *text, size_t bytes, const char *origin,
-                        uint16_t **ret, size_t *ret_n, error *err)
+status char_tokens_encode(const char_tokens *t, const record_source *text, uint16_t *ret, size_t *ret_n, error *err)
 {
-    void *memory = NULL;
-    size_t room, n = bytes;
-    if (!size_mul(bytes, sizeof(uint16_t), &room))
-        return FAIL(err, E_NOMEM, "'%s': %zu bytes are more than memory", origin, bytes);
-    TRYF(mem_alloc(room, "the tokens of a text", &memory, err), err, "'%s'", origin);
-    uint16_t *out = memory;
-    status st = OK;
     if (t->kind == TOKEN_CHARACTERS)
-        st = encode_characters(t, text, bytes, origin, out, &n, err);
-    else
-        for (size_t i = 0; i < bytes; i++)
-            out[i] = ((const unsigned char *)text)[i];
-    if (st != OK) {
-        mem_free(memory);
-        return st;
-    }
-    *ret = out;
-    *ret_n = n;
+        return encode_characters(t, text, ret, ret_n, err);
+    for (size_t i = 0; i < text->bytes; i++)
+        ret[i] = text->data[i];
+    *ret_n = text->bytes;
     return OK;
 }
 

@@ -11,6 +11,7 @@
 #ifndef TEQUIO_DATA_DATA_H
 #define TEQUIO_DATA_DATA_H
 
+#include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/dtype.h"
 #include "common/base/error.h"
@@ -96,6 +97,28 @@ MUST_USE status dataset_read(const dataset *d, int64_t example, void *const *ret
 
 /* The same, but fields that are bytes in their file are left as they are. */
 MUST_USE status dataset_read_bytes(const dataset *d, int64_t example, void *const *ret, error *err);
+
+/* Where examples are questions about texts: which one an example asks, and what it says at two positions. All is
+ * borrowed until dataset_answer_fini. */
+typedef struct dataset_answer {
+    int64_t question;               /* its number, 0 .. in the order of the data; its examples, which show parts of
+                                     * one text, follow each other */
+    int64_t window;                 /* where the example's part begins, in tokens of the text */
+    const char *id;                 /* of the question; NULL: it has none */
+    const char *text;               /* what stands from the first position to the last; "": positions of no answer */
+    int64_t first, last;            /* the positions among the part's tokens; -1: of no answer */
+    const char *const *context_tokens; /* the part's */
+    size_t n_context_tokens;
+    const char *const *gold;        /* right answers */
+    size_t n_gold;
+    arena *memory;
+} dataset_answer;
+
+bool dataset_asks(const dataset *d);
+/* Of data that ask. E_DATA: what the file says there is not as it should be. Any thread. */
+MUST_USE status dataset_answer_read(const dataset *d, int64_t example, int64_t first, int64_t last,
+                                    dataset_answer *ret, error *err);
+void dataset_answer_fini(dataset_answer *a);
 
 /* The order of an epoch: a keyed permutation of 0 .. n-1 with O(1) memory and random access
  * (a 4-round Feistel network on ceil(log2 n) bits with cycle walking; Black and Rogaway 2002).

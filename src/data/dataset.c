@@ -78,6 +78,23 @@ const uint32_t *dataset_lengths(const dataset *d)
     return d->lengths ? d->lengths + d->first : NULL;
 }
 
+bool dataset_asks(const dataset *d)
+{
+    return d->ops->answer != NULL;
+}
+
+status dataset_answer_read(const dataset *d, int64_t example, int64_t first, int64_t last, dataset_answer *ret,
+                           error *err)
+{
+    BUG_ON(!d->ops->answer || example < 0 || example >= d->examples);
+    return d->ops->answer(d, d->first + example, first, last, ret, err);
+}
+
+void dataset_answer_fini(dataset_answer *a)
+{
+    arena_destroy(&a->memory);
+}
+
 void data_fields_of_length(const data_field *fields, size_t n, int64_t length, data_field *ret)
 {
     for (size_t i = 0; i < n; i++) {

@@ -37,6 +37,8 @@ typedef struct reader_ops {
     void (*contents)(const dataset *d, content_digest *ret);
     /* The records that the examples are read from, one each; NULL: they are not read from records. */
     const struct record_set *(*records)(const dataset *d);
+    /* Of dataset_answer_read; NULL: examples are no questions. */
+    status (*answer)(const dataset *d, int64_t example, int64_t first, int64_t last, dataset_answer *ret, error *err);
 } reader_ops;
 
 /* First member of every reader's own struct. */
@@ -124,6 +126,10 @@ bool csv_reader_learns(const config *reader);
 MUST_USE status jsonl_reader_configure(const reader_request *request, dataset **ret, error *err);
 MUST_USE status tfrecord_reader_configure(const reader_request *request, dataset **ret, error *err);
 bool record_reader_learns(const config *reader);
+
+/* Questions about texts, as AllenNLP's reader of that name: files of SQuAD's form, or, where no answers are to be
+ * known, lines of questions (squad/reader.c). */
+MUST_USE status squad_reader_configure(const reader_request *request, dataset **ret, error *err);
 
 enum { CHANNELS = 3 };              /* red, green, blue */
 

@@ -23,6 +23,7 @@ static const struct {
     {"cifar10", cifar10_reader_configure, NULL, false},
     {"jsonl", jsonl_reader_configure, record_reader_learns, true},
     {"tfrecord", tfrecord_reader_configure, record_reader_learns, true},
+    {"transformer_squad", squad_reader_configure, NULL, false},
 };
 
 static bool is_sharded(const config *reader)

@@ -10,11 +10,6 @@
 
 /* --- normalizing --- */
 
-static bool is_space(uint32_t code)
-{
-    return chars_is(code, CHAR_SPACE) || (code >= 0x1c && code <= 0x1f);
-}
-
 static bool is_dropped(uint32_t code)
 {
     return code < 0x80 && chars_is(code, CHAR_PUNCTUATION);
@@ -59,7 +54,7 @@ static void keep_words(const char *text, buf *to)
             chars_next(text, &bytes);
         else
             bytes = run;
-        if (is_space(code) || is_article(text, run)) {
+        if (chars_is_blank(code) || is_article(text, run)) {
             is_blank = true;
             continue;
         }

@@ -42,6 +42,12 @@ static inline bool chars_is(uint32_t code, uint32_t any_of)
     return (chars_of(code) & any_of) != 0;
 }
 
+/* What Python's str.isspace and str.split take for white space: ASCII's four separators too. */
+static inline bool chars_is_blank(uint32_t code)
+{
+    return chars_is(code, CHAR_SPACE) || (code >= 0x1c && code <= 0x1f);
+}
+
 /* One or two code points, of which there are as many as it returns. */
 size_t chars_lower(uint32_t code, uint32_t ret[2]);
 

@@ -155,9 +155,12 @@ static void derive_reader(json_t *tree)
     if (!json_is_null(constraints_value_at(tree, "validation_dataset_reader")))
         return;
     json_t *reader = json_deep_copy(constraints_value_at(tree, "dataset_reader"));
-    for (size_t i = 0; i < COUNT_OF(own); i++)
-        if (json_object_get(reader, own[i]))
+    const char *type = json_string_value(json_object_get(reader, "type"));
+    for (size_t i = 0; i < COUNT_OF(own); i++) {
+        const option *o = option_find("dataset_reader", own[i], type);
+        if (o && o->kinds & OPTION_NONE)
             json_object_set_new(reader, own[i], json_null());
+    }
     json_object_set_new(tree, "validation_dataset_reader", reader);
 }
 

@@ -96,10 +96,9 @@ static double truth(graph_op op, double a, double b, const void *attr)
 static void broadcast(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
                       const void *attr)
 {
-    int64_t at[GRAPH_RANK];
-    for (int64_t i = 0; i < out->n; i++) {
+    int64_t at[GRAPH_RANK] = {0};
+    for (int64_t i = 0; i < out->n; i++, ref_advance(&out->shape, at)) {
         double x[3] = {0};
-        ref_unravel(&out->shape, i, at);
         for (int32_t k = 0; k < n_in; k++)
             x[k] = in[k].x[ref_broadcast_from(&in[k].shape, &out->shape, at)];
         if (op == OP_WHERE)

@@ -66,9 +66,8 @@ static void matmul(const ref_tensor *in, const ref_tensor *out, const void *attr
     graph_shape y = matmul_shape(&a, &b, attr);
     int64_t m = y.dim[y.rank - 2], n = y.dim[y.rank - 1];
     int64_t depth = a.dim[a.rank - (t->trans_a ? 2 : 1)];
-    int64_t at[GRAPH_RANK];
-    for (int64_t element = 0; element < out->n; element++) {
-        ref_unravel(&y, element, at);
+    int64_t at[GRAPH_RANK] = {0};
+    for (int64_t element = 0; element < out->n; element++, ref_advance(&y, at)) {
         const double *left = matrix_at(in[0].x, &a, &y, at);
         const double *right = matrix_at(in[1].x, &b, &y, at);
         int64_t i = at[y.rank - 2], j = at[y.rank - 1];

@@ -15,9 +15,8 @@ static void transpose(const ref_tensor *in, const ref_tensor *out, const void *a
 {
     const transpose_attr *a = attr;
     int32_t rank = in->shape.rank;
-    int64_t from[GRAPH_RANK], to[GRAPH_RANK];
-    for (int64_t i = 0; i < in->n; i++) {
-        ref_unravel(&in->shape, i, from);
+    int64_t from[GRAPH_RANK] = {0}, to[GRAPH_RANK];
+    for (int64_t i = 0; i < in->n; i++, ref_advance(&in->shape, from)) {
         for (int32_t d = 0; d < rank; d++)
             to[d] = from[a->reverse ? rank - 1 - d : a->perm[d]];
         out->x[ref_ravel(&out->shape, to)] = in->x[i];
@@ -26,11 +25,9 @@ static void transpose(const ref_tensor *in, const ref_tensor *out, const void *a
 
 static void expand(const ref_tensor *in, const ref_tensor *out)
 {
-    int64_t at[GRAPH_RANK];
-    for (int64_t i = 0; i < out->n; i++) {
-        ref_unravel(&out->shape, i, at);
+    int64_t at[GRAPH_RANK] = {0};
+    for (int64_t i = 0; i < out->n; i++, ref_advance(&out->shape, at))
         out->x[i] = in->x[ref_broadcast_from(&in->shape, &out->shape, at)];
-    }
 }
 
 /* numpy's x[begin:end:step], from the attributes as the graph completed them. */
@@ -81,9 +78,8 @@ void ref_trilu(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor
     (void)op, (void)n_in;
     const trilu_attr *a = attr;
     int32_t rank = out->shape.rank;
-    int64_t at[GRAPH_RANK];
-    for (int64_t i = 0; i < out->n; i++) {
-        ref_unravel(&out->shape, i, at);
+    int64_t at[GRAPH_RANK] = {0};
+    for (int64_t i = 0; i < out->n; i++, ref_advance(&out->shape, at)) {
         double beyond = (double)(at[rank - 1] - at[rank - 2]) - (double)a->k;
         out->x[i] = (a->upper ? beyond >= 0 : beyond <= 0) ? in[0].x[i] : 0;
     }

@@ -66,9 +66,8 @@ void ref_reduce(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tenso
         reduced[a->axes[k] < 0 ? a->axes[k] + in->shape.rank : a->axes[k]] = true;
     for (int64_t i = 0; i < out->n; i++)
         out->x[i] = start_of(op, out->type);
-    int64_t at[GRAPH_RANK];
-    for (int64_t i = 0; i < in->n; i++) {
-        ref_unravel(&in->shape, i, at);
+    int64_t at[GRAPH_RANK] = {0};
+    for (int64_t i = 0; i < in->n; i++, ref_advance(&in->shape, at)) {
         int64_t o = 0;
         for (int32_t d = 0; d < in->shape.rank; d++)
             o = reduced[d] ? o : o * in->shape.dim[d] + at[d];

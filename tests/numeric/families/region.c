@@ -49,7 +49,7 @@ void ref_grid_sample(graph_op op, const ref_tensor *in, int32_t n_in, const ref_
 {
     (void)op, (void)n_in;
     int32_t axes = in[0].shape.rank - 2;
-    int64_t at[GRAPH_RANK], from[GRAPH_RANK], plane = 1;
+    int64_t at[GRAPH_RANK], plane = 1;
     graph_shape space = {.rank = axes};
     for (int32_t d = 0; d < axes; d++)
         plane *= space.dim[d] = in[0].shape.dim[2 + d];
@@ -60,9 +60,9 @@ void ref_grid_sample(graph_op op, const ref_tensor *in, int32_t n_in, const ref_
             position = position * out->shape.dim[2 + d] + at[2 + d];
         const double *x = in[0].x + (at[0] * in[0].shape.dim[1] + at[1]) * plane;
         out->x[i] = 0;
-        for (int64_t k = 0; k < plane; k++) {
+        int64_t from[GRAPH_RANK] = {0};
+        for (int64_t k = 0; k < plane; k++, ref_advance(&space, from)) {
             double w = x[k];
-            ref_unravel(&space, k, from);
             for (int32_t d = 0; d < axes; d++)
                 w *=
                     weight_of(attr, in[1].x[position * axes + axes - 1 - d], space.dim[d], from[d]);

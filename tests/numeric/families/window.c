@@ -192,12 +192,10 @@ void ref_conv_transpose(graph_op op, const ref_tensor *in, int32_t n_in, const r
     int64_t group = a->group ? a->group : 1, planes = out->n / (y->dim[0] * y->dim[1]);
     for (int64_t i = 0; i < out->n; i++)
         out->x[i] = n_in > 2 && in[2].x ? in[2].x[i / planes % y->dim[1]] : 0;
-    for (int64_t i = 0; i < in[0].n; i++) {
-        int64_t at[GRAPH_RANK], tap[GRAPH_RANK], to[GRAPH_RANK];
-        ref_unravel(x, i, at);
-        int64_t taps = in[1].n / w->dim[0];
-        for (int64_t k = at[1] * taps; k < (at[1] + 1) * taps; k++) {
-            ref_unravel(w, k, tap);
+    int64_t at[GRAPH_RANK] = {0}, taps = in[1].n / w->dim[0];
+    for (int64_t i = 0; i < in[0].n; i++, ref_advance(x, at)) {
+        int64_t tap[GRAPH_RANK] = {at[1]}, to[GRAPH_RANK];
+        for (int64_t k = at[1] * taps; k < (at[1] + 1) * taps; k++, ref_advance(w, tap)) {
             to[0] = at[0];
             to[1] = at[1] / (x->dim[1] / group) * w->dim[1] + tap[1];
             bool inside = true;

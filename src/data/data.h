@@ -75,6 +75,9 @@ const char *dataset_vocabulary(const dataset *d);
 /* Appends the word that is number `label` among the classes of the vocabulary, also where labels
  * are not read. False: they have no words. */
 bool dataset_label_word(const dataset *d, int64_t label, buf *to);
+/* Where an example is a row of words that have labels each: appends word `i` of it, and says where in the row its label
+ * stands (-1: it was cut off). False: it has no more words, or is no such row. */
+bool dataset_word(const dataset *d, int64_t example, int64_t i, buf *ret_text, int64_t *ret_place);
 /* Appends what the data are, but for where they lie; `file` is the option that names them. Data of equal
  * facts give equal examples, as far as facts.h says. Nothing if they are not to be checked. */
 void dataset_facts(const dataset *d, const char *file, facts_check how, buf *ret);

@@ -32,6 +32,8 @@ typedef struct reader_ops {
     void (*close)(dataset *d);                      /* frees the whole dataset */
     const char *(*vocabulary)(const dataset *d);    /* of dataset_vocabulary; NULL: has none */
     bool (*label_word)(const dataset *d, int64_t label, buf *to); /* likewise */
+    /* Of dataset_word; NULL: examples are no rows of words. */
+    bool (*word)(const dataset *d, int64_t example, int64_t i, buf *ret_text, int64_t *ret_place);
     /* Adds the memory that the dataset's examples are made from, and no more: what a file holds beside
      * them, and how it is packed, makes no difference. */
     void (*contents)(const dataset *d, content_digest *ret);
@@ -130,6 +132,12 @@ bool record_reader_learns(const config *reader);
 /* Questions about texts, as AllenNLP's reader of that name: files of SQuAD's form, or, where no answers are to be
  * known, lines of questions (squad/reader.c). */
 MUST_USE status squad_reader_configure(const reader_request *request, dataset **ret, error *err);
+
+/* Sentences whose words are tagged (tagging/sentences.h), in a file, a folder, a pattern or an archive: "input_ids",
+ * "attention_mask", "label" and features, each i64 of up to as many tokens as the longest has. */
+MUST_USE status conll2003_reader_configure(const reader_request *request, dataset **ret, error *err);
+MUST_USE status universal_dependencies_reader_configure(const reader_request *request, dataset **ret, error *err);
+bool tag_reader_learns(const config *reader);
 
 enum { CHANNELS = 3 };              /* red, green, blue */
 

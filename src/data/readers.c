@@ -24,6 +24,8 @@ static const struct {
     {"jsonl", jsonl_reader_configure, record_reader_learns, true},
     {"tfrecord", tfrecord_reader_configure, record_reader_learns, true},
     {"transformer_squad", squad_reader_configure, NULL, false},
+    {"conll2003", conll2003_reader_configure, tag_reader_learns, true},
+    {"universal_dependencies", universal_dependencies_reader_configure, tag_reader_learns, true},
 };
 
 static bool is_sharded(const config *reader)
@@ -61,7 +63,8 @@ static status check_base(const config *sharded, error *err)
     const config *base = file_reader(sharded);
     size_t i = find(base);
     if (i == COUNT_OF(readers) || !readers[i].takes_shards)
-        return FAIL(err, E_CONFIG, "%s.type: '%s' does not read shards; jsonl and tfrecord do",
+        return FAIL(err, E_CONFIG,
+                    "%s.type: '%s' does not read shards; jsonl, tfrecord, conll2003 and universal_dependencies do",
                     config_path(base), config_str(base, "type"));
     for (size_t k = 0; k < COUNT_OF(parts); k++)
         if (config_has(base, parts[k]))

@@ -71,18 +71,22 @@ static void add_array(buf *b, const evaluation_array *o, const char *name, eleme
 
 /* --- labels --- */
 
+static void add_text(buf *b, const char *utf8)
+{
+    json_t *quoted = json_string(utf8);
+    char *text = json_dumps(quoted, JSON_ENCODE_ANY);
+    buf_adds(b, text);
+    free(text);
+    json_decref(quoted);
+}
+
 static void add_label(buf *b, const dataset *data, int64_t label)
 {
     buf word = BUF_INIT;
-    json_t *quoted = dataset_label_word(data, label, &word) ? json_string(word.data) : NULL;
-    if (quoted) {
-        char *text = json_dumps(quoted, JSON_ENCODE_ANY);
-        buf_adds(b, text);
-        free(text);
-    } else {
+    if (dataset_label_word(data, label, &word))
+        add_text(b, word.data);
+    else
         buf_addf(b, "%" PRId64, label);
-    }
-    json_decref(quoted);
     buf_fini(&word);
 }
 
@@ -132,9 +136,34 @@ static void add_softmax(buf *b, const float *scores, int64_t n)
     }
 }
 
-static void add_classes(buf *b, const evaluation_predictions *a, const evaluation_array *o,
-                        const float *scores)
+/* Rows of words: these, and the label of each; null where it was cut off. False: they are no such rows. */
+static bool add_tags(buf *b, const evaluation_predictions *a, const graph_shape *s, const float *scores, int64_t number)
 {
+    buf text = BUF_INIT, tags = BUF_INIT;
+    int64_t place, n = 0;
+    bool is_row = s->rank == 3 && a->says.axis == 2;
+    for (; is_row && dataset_word(a->data, number, n, &text, &place); n++) {
+        buf_addf(b, "%s", n ? ", " : ", \"words\": [");
+        buf_adds(&tags, n ? ", " : ", \"tags\": [");
+        add_text(b, text.data);
+        if (place >= 0)
+            add_label(&tags, a->data, largest(scores + place * s->dim[2], s->dim[2], 1));
+        else
+            buf_adds(&tags, "null");
+        buf_clear(&text);
+    }
+    if (n)
+        buf_addf(b, "]%s]", tags.data);
+    buf_fini(&text);
+    buf_fini(&tags);
+    return n > 0;
+}
+
+static void add_classes(buf *b, const evaluation_predictions *a, const evaluation_array *o,
+                        const float *scores, int64_t number)
+{
+    if (add_tags(b, a, &o->shape, scores, number))
+        return;
     buf_adds(b, ", \"label\": ");
     prediction_line_add_labels(b, a, &o->shape, 1, scores);
     if (o->shape.rank > 2)
@@ -222,12 +251,12 @@ static void add_span(buf *b, const evaluation_predictions *a, const evaluation_a
 
 /* What follows from the scores of an example. */
 static void add_conclusion(buf *b, const evaluation_predictions *a, const evaluation_array *o,
-                           int64_t example)
+                           int64_t example, int64_t number)
 {
     const float *scores = (const float *)o->data + example * elements_of_example(o);
     switch (a->says.kind) {
     case PREDICTION_CLASSES:
-        add_classes(b, a, o, scores);
+        add_classes(b, a, o, scores, number);
         break;
     case PREDICTION_ODDS:
     case PREDICTION_CHANCES:
@@ -257,7 +286,7 @@ void prediction_line(const evaluation_predictions *a, int64_t example, int64_t n
     for (size_t i = 0; i < a->n_outputs; i++) {
         const evaluation_array *o = &a->outputs[i];
         if (strcmp(o->name, a->says.name) == 0 && o->dtype == DT_F32)
-            add_conclusion(to, a, o, example);
+            add_conclusion(to, a, o, example, number);
         add_array(to, o, o->name, add_element, example);
     }
     if (with_inputs)

@@ -4,6 +4,7 @@
  * output by its name.
  *
  *   classes            "label", and where an example has one row of scores "probs", by softmax
+ *                      a row of words: "words" and "tags", one each, instead
  *   yes or no          one: "label", and "probs" of no and yes, by sigmoid; several: "label" and
  *                      "probs" have the shape of the output, 1 is yes
  *   a span             "best_span": the first and the last position, in this order, with the

@@ -1,0 +1,308 @@
+/*
+ * Sentences whose words are tagged, as examples (reader.h): rows of token numbers (word_rows.h), their mask, and as
+ * label the number of a word's tag at the first of its tokens, -100 at all others. All is read at opening, so
+ * everything that can be wrong is found then, but in what is predicted the tags, which are not read.
+ */
+#include "data/reader.h"
+
+#include "common/base/alloc.h"
+#include "common/base/log.h"
+#include "data/index/shards.h"
+#include "data/tagging/word_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NO_LABEL = -100 };
+
+typedef struct tag_reader {
+    dataset base;
+    const sentence_format *format;
+    arena *memory;                  /* of names of fields */
+    shards files;
+    sentences s;
+    word_rows rows;
+    words *names[TAG_KINDS];        /* [0] of the label, then of features */
+    tag_column columns[TAG_KINDS];
+    const char *fields[TAG_KINDS];  /* "label", "pos_tags" */
+    size_t n_columns;
+    bool has_labels;
+    char *vocabulary;
+} tag_reader;
+
+static void close_reader(dataset *d)
+{
+    tag_reader *r = (tag_reader *)d;
+    sentences_fini(&r->s);
+    word_rows_fini(&r->rows);
+    for (size_t i = 0; i < TAG_KINDS; i++)
+        words_destroy(&r->names[i]);
+    shards_close(&r->files);
+    arena_destroy(&r->memory);
+    mem_free(r->base.lengths);
+    free(r->vocabulary);
+    free(r);
+}
+
+/* --- reading --- */
+
+/* What stands at the first token of a word; `filler` elsewhere. Features are counted from 1. */
+static void read_tags(const tag_reader *r, size_t row, size_t which, int64_t filler, int64_t *ret)
+{
+    const int32_t *places = r->rows.places + r->rows.first[row], *tags = r->s.tags[which] + r->s.at[row].first;
+    size_t n = r->rows.first[row + 1] - r->rows.first[row];
+    for (size_t i = 0; i < r->rows.longest; i++)
+        ret[i] = i < n && places[i] != WORD_ROWS_NONE ? tags[places[i]] + (filler == 0) : filler;
+}
+
+static status read_example(const dataset *d, int64_t example, void *const *ret, error *err)
+{
+    (void)err;
+    const tag_reader *r = (const tag_reader *)d;
+    size_t row = (size_t)example, n = r->rows.first[row + 1] - r->rows.first[row];
+    const int32_t *ids = r->rows.ids + r->rows.first[row];
+    int64_t *tokens = ret[0], *mask = ret[1];
+    for (size_t i = 0; i < r->rows.longest; i++) {
+        tokens[i] = i < n ? ids[i] : r->rows.filler;
+        mask[i] = i < n;
+    }
+    for (size_t i = 0; r->has_labels && i < r->n_columns; i++)
+        read_tags(r, row, i, i ? 0 : NO_LABEL, ret[2 + i]);
+    return OK;
+}
+
+static const char *vocabulary(const dataset *d)
+{
+    return ((const tag_reader *)d)->vocabulary;
+}
+
+static bool label_word(const dataset *d, int64_t label, buf *to)
+{
+    const words *names = ((const tag_reader *)d)->names[0];
+    if (label < 0 || label >= words_count(names))
+        return false;
+    buf_adds(to, words_at(names, (int32_t)label));
+    return true;
+}
+
+static bool word_at(const dataset *d, int64_t example, int64_t i, buf *ret_text, int64_t *ret_place)
+{
+    const tag_reader *r = (const tag_reader *)d;
+    size_t row = (size_t)example, from = r->rows.first[row], n = r->rows.first[row + 1] - from, place = 0;
+    if (i < 0 || (size_t)i >= r->s.at[row].n)
+        return false;
+    const tagged_word *w = &r->s.words[r->s.at[row].first + (size_t)i];
+    while (place < n && r->rows.places[from + place] != i)
+        place++;
+    buf_add(ret_text, w->text, w->bytes);
+    *ret_place = place < n ? (int64_t)place : -1;
+    return true;
+}
+
+static void contents(const dataset *d, content_digest *ret)
+{
+    const tag_reader *r = (const tag_reader *)d;
+    size_t row = (size_t)d->first, last = row + (size_t)d->examples;
+    size_t token = r->rows.first[row], tokens = r->rows.first[last] - token, word = r->s.at[row].first;
+    size_t n_words = r->s.at[last - 1].first + r->s.at[last - 1].n - word;
+    content_digest_add(ret, r->rows.ids + token, tokens * sizeof *r->rows.ids);
+    content_digest_add(ret, r->rows.places + token, tokens * sizeof *r->rows.places);
+    for (size_t i = 0; r->has_labels && i < r->n_columns; i++)
+        content_digest_add(ret, r->s.tags[i] + word, n_words * sizeof **r->s.tags);
+}
+
+static const reader_ops tag_reader_ops = {.read = read_example,
+                                          .close = close_reader,
+                                          .contents = contents,
+                                          .vocabulary = vocabulary,
+                                          .label_word = label_word,
+                                          .word = word_at};
+
+/* --- which tags --- */
+
+static status add_column(tag_reader *r, const config *reader, const char *name, error *err)
+{
+    bool is_label = r->n_columns == 0;
+    const tag_kind *kind = sentence_format_tag(r->format, name);
+    if (!kind || r->n_columns == TAG_KINDS)
+        return FAIL(err, E_CONFIG, "%s.feature_labels: '%s' is none of ner, pos, chunk, or one too many",
+                    config_path(reader), name);
+    r->fields[r->n_columns] = is_label ? "label" : arena_printf(r->memory, "%s_tags", name);
+    for (size_t i = 0; i < r->n_columns; i++)
+        if (strcmp(r->fields[i], r->fields[r->n_columns]) == 0)
+            return FAIL(err, E_CONFIG, "%s.feature_labels: has '%s' twice", config_path(reader), name);
+    r->names[r->n_columns] = words_create();
+    r->columns[r->n_columns] = (tag_column){
+        .kind = kind, .scheme = coding_scheme_of(config_str(reader, "coding_scheme")), .names = r->names[r->n_columns]};
+    r->n_columns++;
+    return OK;
+}
+
+static status choose_columns(tag_reader *r, const config *reader, error *err)
+{
+    if (r->format == &sentences_universal_dependencies)
+        return add_column(r, reader, config_bool(reader, "use_language_specific_pos") ? "xpos" : "upos", err);
+    TRY(add_column(r, reader, config_str(reader, "tag_label"), err));
+    const json_t *features = config_json(reader, "feature_labels");
+    for (size_t i = 0; i < json_array_size(features); i++)
+        TRY(add_column(r, reader, json_string_value(json_array_get(features, i)), err));
+    return OK;
+}
+
+/* {"tags": {"label": ["B-LOC", ...]}, ...} */
+static status load_names(tag_reader *r, const json_t *known, const char *origin, error *err)
+{
+    for (size_t i = 0; i < r->n_columns; i++) {
+        const json_t *list = json_object_get(json_object_get(known, "tags"), r->fields[i]);
+        if (json_array_size(list) == 0)
+            return FAIL(err, E_DATA, "'%s': has no list of tags for field '%s'", origin, r->fields[i]);
+        for (size_t k = 0; k < json_array_size(list); k++) {
+            const char *tag = json_string_value(json_array_get(list, k));
+            if (!tag || (size_t)words_add(r->names[i], tag) != k)
+                return FAIL(err, E_DATA, "'%s': tag %zu of field '%s' is no string, or not the first of its kind",
+                            origin, k, r->fields[i]);
+        }
+        r->columns[i].are_known = true;
+    }
+    return OK;
+}
+
+/* In the order of their bytes, whatever the order of the data. */
+static void sort_names(tag_reader *r)
+{
+    for (size_t i = 0; i < r->n_columns; i++) {
+        int32_t *places = xmalloc(((size_t)words_count(r->names[i]) + 1) * sizeof *places);
+        words_sort(r->names[i], places);
+        for (size_t w = 0; w < r->s.n_words; w++)
+            r->s.tags[i][w] = places[r->s.tags[i][w]];
+        free(places);
+    }
+}
+
+static char *vocabulary_of(const tag_reader *r)
+{
+    json_t *tags = json_object();
+    for (size_t i = 0; i < r->n_columns; i++) {
+        json_t *list = json_array();
+        for (int32_t k = 0; k < words_count(r->names[i]); k++)
+            json_array_append_new(list, json_string(words_at(r->names[i], k)));
+        json_object_set_new(tags, r->fields[i], list);
+    }
+    json_t *whole = json_pack("{s:o}", "tags", tags);
+    word_rows_say(&r->rows, whole);
+    char *text = json_text(whole);
+    json_decref(whole);
+    return text;
+}
+
+/* --- opening --- */
+
+static status read_files(tag_reader *r, const reader_request *request, error *err)
+{
+    size_t n_columns = r->has_labels ? r->n_columns : 0;
+    TRY(shards_open(request->path, &r->files, err));
+    for (size_t i = 0; i < r->files.n; i++)
+        TRY(sentences_add(&r->s, r->format, &r->files.at[i].source, r->columns, n_columns, err));
+    if (r->s.n == 0)
+        return FAIL(err, E_DATA, "'%s': holds no sentence", request->path);
+    return OK;
+}
+
+static status make_rows(tag_reader *r, const reader_request *request, const json_t *known, error *err)
+{
+    const config *reader = request->reader;
+    const char *path = config_str(reader, "tokenizer");
+    const word_rows_options o = {
+        .tokenizer = path,
+        .lowercase = config_bool(reader, "lowercase_tokens"),
+        .min_count = config_int(reader, "min_count"),
+        .max_length = config_has(reader, "max_length") ? config_int(reader, "max_length") : 0,
+        .truncate = config_bool(reader, "truncate"),
+    };
+    TRY(word_rows_make(&o, &r->s, known, known ? request->vocabulary->origin : NULL, &r->rows, err));
+    LOG_I("SENTENCES", "path=%s files=%zu sentences=%zu words=%zu tokens=%zu longest=%zu", request->path, r->files.n,
+          r->s.n, r->s.n_words, r->rows.n, r->rows.longest);
+    if (r->rows.n_cut)
+        LOG_W("TRUNCATED", "path=%s: %lld of %zu sentences are longer than %lld tokens: their last words are left out",
+              request->path, (long long)r->rows.n_cut, r->s.n, (long long)o.max_length);
+    return OK;
+}
+
+static data_field row_field(const tag_reader *r, const char *name)
+{
+    return (data_field){
+        .name = name, .dtype = DT_I64, .rank = 1, .dim = {(int64_t)r->rows.longest}, .varies = true};
+}
+
+static status describe(tag_reader *r, error *err)
+{
+    dataset *d = &r->base;
+    void *memory = NULL;
+    d->examples = (int64_t)r->s.n;
+    d->fields[d->n_fields++] = row_field(r, "input_ids");
+    d->fields[d->n_fields++] = row_field(r, "attention_mask");
+    for (size_t i = 0; r->has_labels && i < r->n_columns; i++)
+        d->fields[d->n_fields++] = row_field(r, r->fields[i]);
+    if (r->has_labels)
+        d->fields[2].classes = words_count(r->names[0]);
+    TRY(mem_alloc(r->s.n * sizeof *d->lengths, "the lengths of examples", &memory, err));
+    d->lengths = memory;
+    for (size_t i = 0; i < r->s.n; i++)
+        d->lengths[i] = (uint32_t)(r->rows.first[i + 1] - r->rows.first[i]);
+    return OK;
+}
+
+static status open_known(tag_reader *r, const reader_request *request, const json_t *known, error *err)
+{
+    if (known)
+        TRY(load_names(r, known, request->vocabulary->origin, err));
+    TRY(read_files(r, request, err));
+    if (!known)
+        sort_names(r);
+    TRY(make_rows(r, request, known, err));
+    r->vocabulary = vocabulary_of(r);
+    return describe(r, err);
+}
+
+static status open_reader(tag_reader *r, const reader_request *request, error *err)
+{
+    json_t *known = NULL;
+    const reader_vocabulary *v = request->vocabulary;
+    TRY(choose_columns(r, request->reader, err));
+    if (v)
+        TRY(json_parse(v->text, strlen(v->text), v->origin, E_DATA, &known, err));
+    status st = open_known(r, request, known, err);
+    json_decref(known);
+    return st;
+}
+
+static status tag_reader_configure(const sentence_format *format, const reader_request *request, dataset **ret,
+                                   error *err)
+{
+    tag_reader *r = xcalloc(1, sizeof *r);
+    r->base.ops = &tag_reader_ops;
+    r->format = format;
+    r->memory = arena_create();
+    r->has_labels = !request->without_labels;
+    status st = open_reader(r, request, err);
+    if (st != OK) {
+        close_reader(&r->base);
+        return st;
+    }
+    return dataset_cut(request, &r->base, ret, err);
+}
+
+status conll2003_reader_configure(const reader_request *request, dataset **ret, error *err)
+{
+    return tag_reader_configure(&sentences_conll2003, request, ret, err);
+}
+
+status universal_dependencies_reader_configure(const reader_request *request, dataset **ret, error *err)
+{
+    return tag_reader_configure(&sentences_universal_dependencies, request, ret, err);
+}
+
+bool tag_reader_learns(const config *reader)
+{
+    return !config_has(reader, "vocabulary");
+}

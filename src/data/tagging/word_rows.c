@@ -1,0 +1,252 @@
+/* See word_rows.h. */
+#include "data/tagging/word_rows.h"
+
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNKNOWN = 1, FIRST_WORD = 2 };
+
+/* What rows are made with. */
+typedef struct row_maker {
+    const word_rows_options *o;
+    const sentences *s;
+    word_rows *rows;
+    tokenizer_scratch *scratch;
+    int32_t *before, *behind;       /* special tokens around a text */
+    size_t n_before, n_behind;
+    buf word;
+} row_maker;
+
+/* --- by a tokenizer --- */
+
+static status encode(row_maker *m, const char *text, size_t bytes, bool whole, tokenizer_encoding *ret, error *err)
+{
+    tokenizer_input input = {.text = text, .bytes = bytes};
+    tokenizer_options how = {.no_special_tokens = !whole,
+                             .truncation = &(tokenizer_truncation){.max_length = 0},
+                             .padding = &(tokenizer_padding){.is_on = false}};
+    tokenizer_encodings e;
+    TRY(tokenizer_encode(m->rows->tokenizer, &input, NULL, &how, m->scratch, &e, err));
+    *ret = e.at[0];
+    return OK;
+}
+
+/* Those of the encoding of any word: in front of its pieces, and behind them. */
+static status find_special(row_maker *m, error *err)
+{
+    tokenizer_encoding e;
+    size_t from = 0;
+    TRY(encode(m, "a", 1, true, &e, err));
+    while (from < e.n && e.special[from])
+        from++;
+    size_t to = e.n;
+    while (to > from && e.special[to - 1])
+        to--;
+    m->n_before = from;
+    m->n_behind = e.n - to;
+    m->before = xcalloc(e.n + 1, sizeof *m->before);
+    m->behind = xcalloc(e.n + 1, sizeof *m->behind);
+    memcpy(m->before, e.ids, from * sizeof *e.ids);
+    memcpy(m->behind, e.ids + to, m->n_behind * sizeof *e.ids);
+    size_t special = m->n_before + m->n_behind;
+    if (m->o->max_length && (size_t)m->o->max_length <= special)
+        return FAIL(err, E_CONFIG,
+                    "max_length: %lld leaves no room for a word: the tokenizer puts %zu tokens around a text",
+                    (long long)m->o->max_length, special);
+    return OK;
+}
+
+static status open_tokenizer(row_maker *m, const json_t *vocabulary, const char *origin, error *err)
+{
+    word_rows *r = m->rows;
+    TRY(tokenizer_open(m->o->tokenizer, &r->tokenizer, err));
+    const char *wanted = json_string_value(json_object_get(vocabulary, "tokenizer_sha256"));
+    if (vocabulary && !(wanted && strcmp(wanted, tokenizer_fingerprint(r->tokenizer)) == 0))
+        return FAIL(err, E_DATA, "'%s': is another tokenizer than that of '%s'", m->o->tokenizer, origin);
+    int32_t pad = tokenizer_special(r->tokenizer, TOKENIZER_PAD);
+    r->filler = pad == TOKENIZER_NO_TOKEN ? 0 : pad;
+    m->scratch = tokenizer_scratch_create();
+    return find_special(m, err);
+}
+
+static void add_token(word_rows *r, int32_t id, int32_t place)
+{
+    if (r->n == r->cap) {
+        r->cap = r->cap ? r->cap * 2 : 1024;
+        r->ids = xrealloc(r->ids, r->cap * sizeof *r->ids);
+        r->places = xrealloc(r->places, r->cap * sizeof *r->places);
+    }
+    r->ids[r->n] = id;
+    r->places[r->n++] = place;
+}
+
+static status add_pieces(row_maker *m, const tagged_word *w, int32_t place, error *err)
+{
+    tokenizer_encoding e;
+    TRY(encode(m, w->text, w->bytes, false, &e, err));
+    for (size_t i = 0; i < e.n; i++)
+        add_token(m->rows, e.ids[i], i ? WORD_ROWS_NONE : place);
+    if (e.n)
+        return OK;
+    int32_t unknown = tokenizer_special(m->rows->tokenizer, TOKENIZER_UNK);
+    if (unknown == TOKENIZER_NO_TOKEN)
+        return FAIL(err, E_DATA, "the tokenizer makes nothing of the word '%.*s', and has no token for unknown words",
+                    (int)w->bytes, w->text);
+    add_token(m->rows, unknown, place);
+    return OK;
+}
+
+/* --- by their words --- */
+
+static const char *form_of(row_maker *m, const tagged_word *w)
+{
+    buf_clear(&m->word);
+    buf_add(&m->word, w->text, w->bytes);
+    for (size_t i = 0; m->o->lowercase && i < m->word.size; i++)
+        if (m->word.data[i] >= 'A' && m->word.data[i] <= 'Z')
+            m->word.data[i] = (char)(m->word.data[i] - 'A' + 'a');
+    return m->word.data;
+}
+
+static void learn_words(row_maker *m)
+{
+    words *all = words_create();
+    int64_t *counts = xcalloc(m->s->n_words + 1, sizeof *counts);
+    for (size_t i = 0; i < m->s->n_words; i++)
+        counts[words_add(all, form_of(m, &m->s->words[i]))]++;
+    int32_t *places = xmalloc(((size_t)words_count(all) + 1) * sizeof *places);
+    for (int32_t i = 0; i < words_count(all); i++)
+        if (counts[i] >= m->o->min_count)
+            words_add(m->rows->known, words_at(all, i));
+    words_sort(m->rows->known, places);
+    free(places);
+    free(counts);
+    words_destroy(&all);
+}
+
+static status open_words(row_maker *m, const json_t *vocabulary, const char *origin, error *err)
+{
+    m->rows->known = words_create();
+    if (!vocabulary) {
+        learn_words(m);
+        return OK;
+    }
+    const json_t *list = json_object_get(vocabulary, "words");
+    if (!json_is_array(list))
+        return FAIL(err, E_DATA, "'%s': has no list \"words\"", origin);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *word = json_string_value(json_array_get(list, i));
+        if (!word || (size_t)words_add(m->rows->known, word) != i)
+            return FAIL(err, E_DATA, "'%s': word %zu is no string, or not the first of its kind", origin, i);
+    }
+    return OK;
+}
+
+/* --- rows --- */
+
+static status add_word(row_maker *m, const tagged_word *w, int32_t place, error *err)
+{
+    if (m->rows->tokenizer)
+        return add_pieces(m, w, place, err);
+    int32_t number = words_find(m->rows->known, form_of(m, w));
+    add_token(m->rows, number < 0 ? UNKNOWN : number + FIRST_WORD, place);
+    return OK;
+}
+
+/* The row has more tokens than it may: whole words go, from the last. */
+static status cut_row(row_maker *m, const struct sentence *s, size_t begin, size_t most, error *err)
+{
+    word_rows *r = m->rows;
+    const tagged_word *w = &m->s->words[s->first];
+    size_t n = r->n - begin + m->n_behind;
+    if (!m->o->truncate)
+        return FAIL(err, E_DATA, "'%s': line %u: a sentence of %zu tokens; max_length is %lld (truncate: true cuts it)",
+                    s->file, w->line, n, (long long)m->o->max_length);
+    r->n = begin + most - m->n_behind;
+    while (r->places[r->n] == WORD_ROWS_NONE)
+        r->n--;
+    r->n_cut++;
+    if (r->n == begin + m->n_before)
+        return FAIL(err, E_DATA, "'%s': line %u: the first word alone has more tokens than max_length %lld", s->file,
+                    w->line, (long long)m->o->max_length);
+    return OK;
+}
+
+static status add_row(row_maker *m, const struct sentence *s, error *err)
+{
+    word_rows *r = m->rows;
+    size_t begin = r->n, most = m->o->max_length ? (size_t)m->o->max_length : SIZE_MAX;
+    for (size_t i = 0; i < m->n_before; i++)
+        add_token(r, m->before[i], WORD_ROWS_NONE);
+    for (size_t i = 0; i < s->n; i++) {
+        const tagged_word *w = &m->s->words[s->first + i];
+        TRYF(add_word(m, w, (int32_t)i, err), err, "'%s': line %u", s->file, w->line);
+    }
+    if (r->n - begin + m->n_behind > most)
+        TRY(cut_row(m, s, begin, most, err));
+    for (size_t i = 0; i < m->n_behind; i++)
+        add_token(r, m->behind[i], WORD_ROWS_NONE);
+    r->longest = r->n - begin > r->longest ? r->n - begin : r->longest;
+    return OK;
+}
+
+static status make_rows(row_maker *m, const json_t *vocabulary, const char *origin, error *err)
+{
+    word_rows *r = m->rows;
+    if (m->o->tokenizer)
+        TRY(open_tokenizer(m, vocabulary, origin, err));
+    else
+        TRY(open_words(m, vocabulary, origin, err));
+    r->first = xcalloc(m->s->n + 1, sizeof *r->first);
+    for (size_t i = 0; i < m->s->n; i++) {
+        TRY(add_row(m, &m->s->at[i], err));
+        r->first[i + 1] = r->n;
+    }
+    return OK;
+}
+
+status word_rows_make(const word_rows_options *o, const sentences *s, const json_t *vocabulary, const char *origin,
+                      word_rows *ret, error *err)
+{
+    word_rows r = {.tokenizer = NULL};
+    row_maker m = {.o = o, .s = s, .rows = &r};
+    status st = make_rows(&m, vocabulary, origin, err);
+    tokenizer_scratch_destroy(&m.scratch);
+    free(m.before);
+    free(m.behind);
+    buf_fini(&m.word);
+    if (st == OK)
+        *ret = r;
+    else
+        word_rows_fini(&r);
+    return st;
+}
+
+void word_rows_fini(word_rows *r)
+{
+    tokenizer_destroy(&r->tokenizer);
+    words_destroy(&r->known);
+    free(r->ids);
+    free(r->places);
+    free(r->first);
+    *r = (word_rows){.tokenizer = NULL};
+}
+
+void word_rows_say(const word_rows *r, json_t *vocabulary)
+{
+    if (r->tokenizer) {
+        json_object_set_new(vocabulary, "tokenizer_sha256", json_string(tokenizer_fingerprint(r->tokenizer)));
+        return;
+    }
+    json_t *list = json_array();
+    for (int32_t i = 0; i < words_count(r->known); i++)
+        json_array_append_new(list, json_string(words_at(r->known, i)));
+    json_object_set_new(vocabulary, "words", list);
+}
+
+int64_t word_rows_size(const word_rows *r)
+{
+    return r->tokenizer ? tokenizer_size(r->tokenizer) : words_count(r->known) + FIRST_WORD;
+}

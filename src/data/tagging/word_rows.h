@@ -1,0 +1,50 @@
+/*
+ * Sentences as rows of token numbers:
+ *
+ *   by a tokenizer   each word by itself becomes its pieces, between the special tokens that the tokenizer puts around
+ *                    a text; a word of which it makes nothing becomes its unknown token
+ *   by their words   a word is its number among those of the training data, from 2; 1 is a word that these have not,
+ *                    or fewer than min_count times; 0 fills up
+ *
+ * Threads: immutable once made.
+ */
+#ifndef TEQUIO_DATA_TAGGING_WORD_ROWS_H
+#define TEQUIO_DATA_TAGGING_WORD_ROWS_H
+
+#include "common/base/json.h"
+#include "data/tagging/sentences.h"
+#include "text/tokenizer.h"
+
+typedef struct word_rows_options {
+    const char *tokenizer;          /* its path; NULL: by their words */
+    bool lowercase;                 /* words, without a tokenizer: A to Z */
+    int64_t min_count;              /* likewise */
+    int64_t max_length;             /* tokens of a row; 0: as many as it has */
+    bool truncate;                  /* a longer sentence loses its last words; else it is refused */
+} word_rows_options;
+
+enum { WORD_ROWS_NONE = -1 };
+
+typedef struct word_rows {
+    tokenizer *tokenizer;           /* NULL: by their words */
+    words *known;                   /* likewise; NULL */
+    int32_t filler;                 /* the token that fills up */
+    size_t longest;
+    int32_t *ids;                   /* the tokens of all rows */
+    int32_t *places;                /* of each the word that begins there, from 0 in its sentence; WORD_ROWS_NONE */
+    size_t *first;                  /* [rows + 1] */
+    size_t n, cap;
+    int64_t n_cut;                  /* sentences that lost words */
+} word_rows;
+
+/* `vocabulary`: what word_rows_say said of the training data; NULL: these are the training data. E_DATA names the
+ * file and the line; E_CONFIG, E_NOMEM. */
+MUST_USE status word_rows_make(const word_rows_options *o, const sentences *s, const json_t *vocabulary,
+                               const char *origin, word_rows *ret, error *err);
+void word_rows_fini(word_rows *r);
+/* Adds to a vocabulary by what these rows are made: "words", or "tokenizer_sha256". */
+void word_rows_say(const word_rows *r, json_t *vocabulary);
+/* Numbers of tokens: 0 .. size-1. */
+int64_t word_rows_size(const word_rows *r);
+
+#endif

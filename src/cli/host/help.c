@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/line/help.h"
 #include "common/base/alloc.h"
+#include "common/config/allennlp.h"
 #include "common/config/config.h"
 
 #include <stdio.h>
@@ -11,6 +12,8 @@ static const flag help_flags[] = {
     {"bash", 0, FLAG_SWITCH, NULL, "Other forms", "Completion for bash.", 0, 0},
     {"options", 0, FLAG_SWITCH, NULL, "Other forms",
      "Every key of a configuration, in Markdown: docs/options.md.", 0, 0},
+    {"allennlp", 0, FLAG_SWITCH, NULL, "Other forms",
+     "What becomes of AllenNLP's keys, in Markdown: docs/allennlp-keys.md.", 0, 0},
 };
 
 static int run_help(const args *a, error *err)
@@ -31,6 +34,8 @@ static int run_help(const args *a, error *err)
         help_bash(a->program, &text);
     else if (args_has(a, "options"))
         config_help_markdown(&text);
+    else if (args_has(a, "allennlp"))
+        allennlp_markdown(&text);
     else
         help_overview(a->program, &text);
     fputs(text.data, stdout);

@@ -39,19 +39,26 @@ static status refuse_flags(const args *a, const cluster *c, const char *const *f
     return OK;
 }
 
-/* One process a host, by hand. */
-static status find_nodes(const args *a, cluster **ret, error *err)
+static bool has_nodes(const args *a, const config *c)
 {
-    for (size_t i = 0; i < COUNT_OF(rank_flags); i++)
+    return args_has(a, "nnodes") || args_has(a, "node-rank") || config_int(c, "distributed.num_nodes") > 1;
+}
+
+/* One process a host, by hand; as in AllenNLP the configuration may say how many there are. */
+static status find_nodes(const args *a, const config *c, cluster **ret, error *err)
+{
+    bool is_counted = !args_has(a, "nnodes") && config_int(c, "distributed.num_nodes") > 1;
+    for (size_t i = 0; i < COUNT_OF(rank_flags) && !is_counted; i++)
         if (!args_has(a, rank_flags[i]))
             return FAIL(err, E_USAGE,
                         "train: --%s is missing: give --nnodes N, --node-rank I (from 0) and "
                         "--rendezvous HOST:PORT together",
                         rank_flags[i]);
-    int nodes = (int)args_count(a, "nnodes", 1), rank = (int)args_count(a, "node-rank", 0);
+    int nodes = (int)args_count(a, "nnodes", config_int(c, "distributed.num_nodes"));
+    int rank = (int)args_count(a, "node-rank", 0);
     if (rank >= nodes)
-        return FAIL(err, E_USAGE, "train: --node-rank %d of --nnodes %d: ranks are 0 to %d", rank,
-                    nodes, nodes - 1);
+        return FAIL(err, E_USAGE, "train: --node-rank %d of %s %d: ranks are 0 to %d", rank,
+                    is_counted ? "distributed.num_nodes" : "--nnodes", nodes, nodes - 1);
     char *meeting = NULL;
     TRY(ranks_named_meeting(&meeting, err));
     cluster_destroy(ret);
@@ -75,22 +82,22 @@ static status check_rendezvous(const args *a, const cluster *c, error *err)
                 origin_name(c));
 }
 
-static status find(const args *a, cluster **ret, error *err)
+static status find(const args *a, const config *c, cluster **ret, error *err)
 {
     TRY(cluster_from_env(ret, err));
     TRY(cluster_check_addresses(*ret, err));
     if ((*ret)->origin != CLUSTER_LOCAL)
         TRY(refuse_flags(a, *ret, rank_flags, COUNT_OF(rank_flags), "one command a host", err));
-    else if (args_has(a, "nnodes") || args_has(a, "node-rank"))
-        TRY(find_nodes(a, ret, err));
+    else if (has_nodes(a, c))
+        TRY(find_nodes(a, c, ret, err));
     if ((*ret)->origin != CLUSTER_LOCAL)
         TRY(refuse_flags(a, *ret, shape_flags, SHAPE_FLAGS, "a cluster on this machine", err));
     return check_rendezvous(a, *ret, err);
 }
 
-status membership_find(const args *a, cluster **ret, error *err)
+status membership_find(const args *a, const config *c, cluster **ret, error *err)
 {
-    TRY(find(a, ret, err));
+    TRY(find(a, c, ret, err));
     if ((*ret)->overruled)
         LOG_I("CLUSTER", "%s names this task; what %s says of ranks does not count",
               origin_name(*ret), (*ret)->overruled);

@@ -12,6 +12,7 @@
 #include "cli/cloud/maintenance.h"
 #include "cli/commands.h"
 #include "cli/roles/process.h"
+#include "cli/run/config_notes.h"
 #include "cli/run/input_files.h"
 #include "cli/run/oversubscription.h"
 #include "cli/train/dryrun.h"
@@ -125,7 +126,9 @@ static status load_config(train_job *j, error *err)
         settings[n] = "distributed.gce_maintenance=true";
     config_source source = {
         .path = j->path, .overrides = args_text(j->args, "overrides"), .settings = settings};
-    return config_load(&source, &j->config, err);
+    TRY(config_load(&source, &j->config, err));
+    config_notes_log(j->config);
+    return OK;
 }
 
 /* --- doing it --- */
@@ -171,6 +174,20 @@ static bool gpus_are_own(void)
     return getenv("TEQUIO_OWN_GPUS") || getenv("SLURM_GPUS_PER_TASK");
 }
 
+/* A launcher that is given devices trains on each: what a step takes is more than what the configuration
+ * calls a batch. */
+static void warn_of_effective_batch(const train_job *j)
+{
+    long long named = (long long)config_count(j->config, "distributed.cuda_devices");
+    long long batch = (long long)config_int(j->config, "data_loader.batch_size");
+    long long k = j->shape.batches_per_step;
+    if (named > 1 && j->shape.workers > 0)
+        LOG_W("EFFECTIVE_BATCH",
+              "%lld devices, batches of %lld examples: a step takes %lld x %lld = %lld examples, and learning "
+              "rates stay as they are; with data_loader.batch_size %lld a step is one of a single device",
+              named, batch, k, batch, k * batch, batch / named > 0 ? batch / named : 1);
+}
+
 /* GPUs need no CPU each. */
 static void warn_of_oversubscription(const train_job *j)
 {
@@ -196,6 +213,7 @@ static status find_shape(train_job *j, error *err)
     if (is_task)
         return OK;
     warn_of_oversubscription(j);
+    warn_of_effective_batch(j);
     return process_faults_check(&j->faults, &j->shape, err);
 }
 
@@ -237,10 +255,11 @@ static status train_read_job(const args *a, train_job *ret, error *err)
         return FAIL(err, E_USAGE, "train: --json is the form of --dry-run's report; add --dry-run");
     ret->progress = choose_progress(a);
     TRY(process_faults_read(args_text(a, "fault"), &ret->faults, err));
-    TRY(membership_find(a, &ret->cluster, err));
-    if (!args_has(a, "dry-run"))
-        TRY(choose_dir(ret, err));
-    return load_config(ret, err);
+    if (args_has(a, "include-package"))
+        LOG_W("ALLENNLP", "--include-package %s is ignored: no Python is loaded", args_text(a, "include-package"));
+    TRY(load_config(ret, err));
+    TRY(membership_find(a, ret->config, &ret->cluster, err));
+    return args_has(a, "dry-run") ? OK : choose_dir(ret, err);
 }
 
 static int print_config_help(void)
@@ -309,7 +328,9 @@ static const flag train_flags[] = {
     {"nnodes", 0, FLAG_COUNT, "N", RANKS,
      "Train with N processes, one started on each host by this command.", 1, 4096},
     {"node-rank", 0, FLAG_COUNT, "I", RANKS,
-     "Which of them this is, from 0. Rank 0 writes the job dir.", 0, 4095},
+     "Which of them, or of distributed.num_nodes, this is, from 0. Rank 0 writes the job dir.", 0, 4095},
+    {"include-package", 0, FLAG_TEXT, "NAME", CONF,
+     "A Python package, as AllenNLP loads it; nothing is loaded here, and a warning says so.", 0, 0},
     {"rendezvous", 0, FLAG_TEXT, "HOST:PORT", RANKS,
      "Where they meet: rank 0's host, and a port that is free there (distributed.rendezvous).", 0, 0},
     {"fault", 0, FLAG_TEXT, "SPEC", FAULT,

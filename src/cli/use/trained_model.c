@@ -1,5 +1,6 @@
 #include "cli/use/trained_model.h"
 
+#include "cli/run/config_notes.h"
 #include "cli/run/devices.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
@@ -90,6 +91,7 @@ status trained_model_configure(trained_model *s, const char *given, error *err)
         return FAIL(err, E_USAGE, "no config.json beside '%s': give --config", s->model);
     config_source source = {.path = given ? given : s->config_path};
     TRY(config_load(&source, &s->config, err));
+    config_notes_log(s->config);
     return s->config_path ? read_vocabulary(s, err) : OK;
 }
 

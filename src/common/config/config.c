@@ -6,6 +6,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "common/config/allennlp.h"
 #include "common/config/jsonnet.h"
 #include "common/config/merge.h"
 #include "common/config/options.h"
@@ -20,6 +21,8 @@ typedef struct config_tree {
     json_t *json;
     config *nodes; /* [n_nodes]; the first is the top */
     size_t n_nodes, cap;
+    config_note *notes; /* [n_notes] */
+    size_t n_notes, notes_cap;
 } config_tree;
 
 struct config {
@@ -103,16 +106,37 @@ static void config_add_nodes(config_tree *t, const char *schema, const char *pat
     }
 }
 
+static void config_add_note(void *user, bool is_warning, const char *text)
+{
+    config_tree *t = user;
+    GROW(t->notes, t->notes_cap, t->n_notes + 1);
+    t->notes[t->n_notes++] = (config_note){.is_warning = is_warning, .text = arena_strdup(t->memory, text)};
+}
+
+static void config_free_tree(config_tree *t)
+{
+    json_decref(t->json);
+    free(t->notes);
+    free(t->nodes);
+    arena_destroy(&t->memory);
+    free(t);
+}
+
 status config_load(const config_source *source, config **ret, error *err)
 {
-    json_t *written = NULL, *resolved = NULL;
+    json_t *written = NULL;
     TRY(config_gather(source, &written, err));
-    status st = config_resolve(written, &resolved, err);
-    json_decref(written);
-    TRY(st);
     config_tree *t = xcalloc(1, sizeof *t);
-    *t = (config_tree){.memory = arena_create(), .json = resolved};
-    config_add_nodes(t, "", "", resolved);
+    t->memory = arena_create();
+    status st = allennlp_translate(written, config_add_note, t, err);
+    if (st == OK)
+        st = config_resolve(written, &t->json, err);
+    json_decref(written);
+    if (st != OK) {
+        config_free_tree(t);
+        return st;
+    }
+    config_add_nodes(t, "", "", t->json);
     *ret = &t->nodes[0];
     return OK;
 }
@@ -123,11 +147,14 @@ void config_destroy(config **c)
         return;
     config_tree *t = (*c)->tree;
     BUG_ON(*c != &t->nodes[0]);
-    json_decref(t->json);
-    free(t->nodes);
-    arena_destroy(&t->memory);
-    free(t);
+    config_free_tree(t);
     *c = NULL;
+}
+
+size_t config_notes(const config *c, const config_note **ret)
+{
+    *ret = c->tree->notes;
+    return c->tree->n_notes;
 }
 
 /* --- reading --- */

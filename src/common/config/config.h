@@ -4,7 +4,7 @@
  * options.def holds a row for every key: path, kind, default, bounds, help. The table makes the
  * defaults, the checks, `--help`, the man page and docs/options.md. An unknown key is an error with
  * the nearest known one; a wrong kind or a value out of bounds names key, value and what is right.
- * Precedence: file < environment < -o < flags.
+ * Precedence: file < environment < -o < flags. AllenNLP's keys are then translated (allennlp.h).
  *
  * Defaults that follow from other keys are filled in too: validation_dataset_reader (the training
  * reader without augment and labels), validation_data_loader.batch_size (the training batch size).
@@ -41,6 +41,15 @@ typedef struct config_source {
  * separated by newlines. E_CONFIG. */
 MUST_USE status config_load(const config_source *source, config **ret, error *err);
 void config_destroy(config **c);
+
+/* What became of keys of AllenNLP; a warning, of one that is ignored. */
+typedef struct config_note {
+    bool is_warning;
+    const char *text;
+} config_note;
+
+/* *ret: [count], borrowed. */
+size_t config_notes(const config *c, const config_note **ret);
 
 /* A section by dotted path ("trainer.optimizer", "model.layers[2]"); NULL when absent or null. */
 const config *config_section(const config *c, const char *path);

@@ -4,6 +4,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "common/config/allennlp.h"
 #include "common/config/config.h"
 #include "common/config/options.h"
 
@@ -171,11 +172,11 @@ static void collect_unused(const char *schema, const char *where, const json_t *
     {
         char *path = xasprintf("%s%s%s", where, *where ? "." : "", key);
         const option *row = merge_row_of(schema, key);
-        if (!row) {
+        if (!row && !allennlp_knows(path)) {
             buf_addf(ret, "%s'%s'", ret->size ? ", " : "", path);
             if (!*ret_near)
                 *ret_near = nearest_path(path);
-        } else if ((row->kinds & OPTION_SECTION) && json_is_object(value)) {
+        } else if (row && (row->kinds & OPTION_SECTION) && json_is_object(value)) {
             collect_unused(row->bounds, path, value, ret, ret_near);
         }
         free(path);

@@ -16,7 +16,7 @@
  * it came from. E_CONFIG. */
 MUST_USE status merge_setting(json_t *tree, const char *origin, const char *text, error *err);
 
-/* E_CONFIG, also when a key is in no row of the table. */
+/* E_CONFIG, also when a key is in no row of the table of options, nor of AllenNLP's keys. */
 MUST_USE status merge_overrides(json_t *tree, const json_t *overrides, error *err);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "common/config/allennlp.h"
 #include "common/config/config.h"
 #include "common/config/options.h"
 #include "common/config/constraints.h"
@@ -245,7 +246,7 @@ static status resolve_fail_unknown(resolver *r, const char *schema, const char *
             return FAIL(r->err, E_CONFIG, "%s: type '%s' does not have this key; it belongs to: %s",
                         where, type, o->types);
     }
-    const char *names[64];
+    const char *names[160];
     size_t n = 0;
     buf known = BUF_INIT;
     for (size_t i = 0; i < option_count; i++) {
@@ -256,6 +257,7 @@ static status resolve_fail_unknown(resolver *r, const char *schema, const char *
         names[n++] = option_key(o);
         buf_addf(&known, " %s", option_key(o));
     }
+    n += allennlp_names(schema, names + n, COUNT_OF(names) - n);
     const char *near = hint(r, key, names, n);
     status st = *near ? FAIL(r->err, E_CONFIG, "%s: unknown key%s", where, near)
                       : FAIL(r->err, E_CONFIG, "%s: unknown key; known:%s", where, known.data);

@@ -1,0 +1,10 @@
+/* What a person is told of a configuration that is taken. Any thread. */
+#ifndef TEQUIO_CLI_RUN_CONFIG_NOTES_H
+#define TEQUIO_CLI_RUN_CONFIG_NOTES_H
+
+#include "common/config/config.h"
+
+/* Logs what became of AllenNLP's keys: one line each. */
+void config_notes_log(const config *c);
+
+#endif

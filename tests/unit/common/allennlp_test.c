@@ -1,0 +1,203 @@
+/*
+ * AllenNLP's keys: what becomes of each kind of row, that configurations as AllenNLP's users have them
+ * (data/allennlp) hold no key that nobody knows, and that the table is sound.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/base/json.h"
+#include "common/config/allennlp.h"
+#include "common/config/allennlp_table.h"
+#include "common/config/jsonnet.h"
+#include "common/config/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void gather(void *user, bool is_warning, const char *text)
+{
+    buf_addf(user, "%s%s\n", is_warning ? "! " : "", text);
+}
+
+/* What is written, what becomes of it, and what is said; or what is refused. */
+static const struct {
+    const char *written, *becomes, *said;
+} cases[] = {
+    {"{trainer: {cuda_device: -1}}", "{distributed: {cuda_devices: [-1]}, trainer: {}}",
+     "trainer.cuda_device is taken as distributed.cuda_devices=[-1]\n"},
+    {"{trainer: {cuda_device: [0, 1]}}", "{distributed: {cuda_devices: [0, 1]}, trainer: {}}",
+     "trainer.cuda_device is taken as distributed.cuda_devices=[0,1]\n"},
+    {"{trainer: {cuda_device: 0}, distributed: {cuda_devices: [2, 3]}}",
+     "{distributed: {cuda_devices: [2, 3]}, trainer: {}}",
+     "! trainer.cuda_device is ignored: distributed.cuda_devices is given too\n"},
+    {"{trainer: {type: 'gradient_descent', use_amp: true}}", "{trainer: {precision: 'f16'}}",
+     "trainer.use_amp is taken as trainer.precision=\"f16\"\n"},
+    {"{trainer: {use_amp: false, grad_norm: false, opt_level: 'O0'}}", "{trainer: {grad_norm: null}}",
+     "trainer.grad_norm is taken as trainer.grad_norm=null\n"},
+    {"{trainer: {optimizer: 'dense_sparse_adam'}}", "{trainer: {optimizer: {type: 'adam'}}}",
+     "trainer.optimizer.type is taken as trainer.optimizer.type=\"adam\"\n"},
+    {"{trainer: {checkpointer: {type: 'default', keep_most_recent_by_count: 3, save_every_num_batches: 9}}}",
+     "{trainer: {keep_checkpoint_max: 3, save_checkpoints_steps: 9}}",
+     "trainer.checkpointer.save_every_num_batches is taken as trainer.save_checkpoints_steps=9\n"
+     "trainer.checkpointer.keep_most_recent_by_count is taken as trainer.keep_checkpoint_max=3\n"},
+    {"{trainer: {checkpointer: null, tensorboard_writer: {}, callbacks: []}}", "{trainer: {}}", ""},
+    {"{trainer: {callbacks: ['tensorboard', {type: 'tensorboard', summary_interval: 3}]}}", "{trainer: {}}",
+     "! trainer.callbacks[0] is ignored: event files are written in any case, every trainer.save_summary_steps and "
+     "save_histogram_steps steps\n"
+     "! trainer.callbacks[1] is ignored: event files are written in any case, every trainer.save_summary_steps and "
+     "save_histogram_steps steps\n"},
+    {"{iterator: {type: 'bucket', batch_size: 2, sorting_keys: [['a', 'b']]}}",
+     "{data_loader: {batch_size: 2, batch_sampler: {type: 'bucket'}}}",
+     "iterator.type is taken as data_loader.batch_sampler.type=\"bucket\"\n"
+     "iterator.batch_size is taken as data_loader.batch_size=2\n"
+     "! iterator.sorting_keys is ignored: examples are sorted by the lengths of their reader's fields\n"},
+    {"{dataset_reader: {max_instances: 5}, validation_dataset_reader: {max_instances: 6, lazy: true}}",
+     "{dataset_reader: {limit: 5}, validation_dataset_reader: {limit: 6}}",
+     "dataset_reader.max_instances is taken as dataset_reader.limit=5\n"
+     "validation_dataset_reader.max_instances is taken as validation_dataset_reader.limit=6\n"},
+    {"{vocabulary: {type: 'empty'}, datasets_for_vocab_creation: ['train'], batch_weight_key: ''}", "{}", ""},
+    {"{numpy_seed: 1, random_seed: 1}", "{random_seed: 1}",
+     "! numpy_seed is ignored: random_seed alone decides everything drawn by chance\n"},
+    {"{distributed: {master_address: '10.0.0.1', cuda_devices: [0]}}",
+     "{distributed: {rendezvous: '10.0.0.1:29500', cuda_devices: [0]}}",
+     "distributed.master_address is taken as part of distributed.rendezvous=10.0.0.1:29500\n"},
+    {"{distributed: {primary_address: 'a', primary_port: 7, ddp_accelerator: {type: 'torch'}}}",
+     "{distributed: {rendezvous: 'a:7'}}",
+     "distributed.primary_address is taken as part of distributed.rendezvous=a:29500\n"
+     "distributed.primary_port is taken as part of distributed.rendezvous=a:7\n"},
+    {"{model: {type: 'mlp'}, trainer: {num_epochs: 3}}", "{model: {type: 'mlp'}, trainer: {num_epochs: 3}}", ""},
+
+    {"{trainer: {type: 'callback'}}", NULL,
+     "trainer.type: \"callback\" is refused: give patience, validation_metric, grad_norm and the schedule as keys of "
+     "the trainer"},
+    {"{trainer: {callbacks: ['tensorboard', {type: 'mine'}]}}", NULL,
+     "trainer.callbacks[1]: {\"type\":\"mine\"} is refused: a callback is Python; none of this name is known here"},
+    {"{trainer: {checkpointer: {keep_most_recent_by_coun: 3}}}", NULL,
+     "trainer.checkpointer.keep_most_recent_by_coun: unknown key; did you mean 'keep_most_recent_by_count'?"},
+    {"{trainer: {checkpointer: 3}}", NULL, "trainer.checkpointer: got an integer; expected an object"},
+    {"{distributed: {primary_port: 'x'}}", NULL, "distributed.primary_port: got a string; expected an integer"},
+    {"{data_loader: {sampler: 'weighted'}}", NULL,
+     "data_loader.sampler: a key of AllenNLP that this version does not have"},
+};
+
+static void rows_do_what_they_say(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        json_t *tree = NULL, *becomes = NULL;
+        error err = ERROR_INIT;
+        buf said = BUF_INIT;
+        assert_int_equal(jsonnet_parse("test", cases[i].written, &tree, &err), OK);
+        status st = allennlp_translate(tree, gather, &said, &err);
+        if (cases[i].becomes) {
+            assert_int_equal(st, OK);
+            assert_int_equal(jsonnet_parse("test", cases[i].becomes, &becomes, &err), OK);
+            if (!json_equal(tree, becomes))
+                fail_msg("%s became %s", cases[i].written, json_text(tree));
+            assert_string_equal(said.data ? said.data : "", cases[i].said);
+        } else {
+            assert_int_equal(st, E_CONFIG);
+            assert_string_equal(err.text, cases[i].said);
+        }
+        buf_fini(&said);
+        json_decref(tree);
+        json_decref(becomes);
+    }
+}
+
+/* --- configurations of AllenNLP's users --- */
+
+static bool has_row(const char *schema, const char *key)
+{
+    for (size_t i = 0; i < allennlp_count; i++)
+        if (allennlp_is_in(&allennlp_table[i], schema) && strcmp(allennlp_leaf(&allennlp_table[i]), key) == 0)
+            return true;
+    return false;
+}
+
+/* Rows speak of sections; what is within a value that has a row of its own is that row's. */
+static void assert_known(const char *schema, const json_t *section, const char *file)
+{
+    static const char *const whole[] = {"", "iterator", "trainer", "trainer.checkpointer", "trainer.tensorboard_writer",
+                                        "data_loader", "data_loader.batch_sampler", "validation_data_loader",
+                                        "distributed", "vocabulary"};
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)section, key, value)
+    {
+        if (!has_row(schema, key) && !option_find(schema, key, NULL) && strcmp(key, "type") != 0)
+            fail_msg("%s: nobody knows %s.%s", file, schema, key);
+        char *below = xasprintf("%s%s%s", schema, *schema ? "." : "", key);
+        for (size_t i = 0; i < COUNT_OF(whole); i++)
+            if (strcmp(whole[i], below) == 0 && json_is_object(value))
+                assert_known(below, value, file);
+        free(below);
+    }
+}
+
+static void keys_of_published_configurations_are_known(void **state)
+{
+    (void)state;
+    static const char *const files[] = {
+        "transformer_qa_1", "transformer_qa_distributed_1", "transformer_qa_2", "transformer_qa_distributed_2",
+        "basic_classifier", "sst_bert", "simple_tagger_0", "ner", "language_model",
+    };
+    static const char *const variables[] = {"SQUAD_TRAIN", "SQUAD_DEV", "NER_TRAIN", "NER_DEV"};
+    for (size_t i = 0; i < COUNT_OF(variables); i++)
+        setenv(variables[i], "data", 1);
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        error err = ERROR_INIT;
+        json_t *tree = NULL;
+        char *path = xasprintf(TEST_DATA_DIR "/allennlp/%s.jsonnet", files[i]);
+        if (jsonnet_read_file(path, &tree, &err) != OK)
+            fail_msg("%s", err.text);
+        assert_known("", tree, files[i]);
+        json_decref(tree);
+        free(path);
+    }
+}
+
+/* --- the table --- */
+
+static bool is_option(const char *path)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (strncmp(option_table[i].path, path, strlen(option_table[i].path)) == 0 &&
+            strchr("=", path[strlen(option_table[i].path)]))
+            return true;
+    return false;
+}
+
+/* A row behind one of the same path that takes any value would never be reached. */
+static void rows_are_sound(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < allennlp_count; i++) {
+        const allennlp_key *k = &allennlp_table[i], *before = i ? k - 1 : NULL;
+        bool moves = k->verdict >= ALLENNLP_MOVED && k->verdict <= ALLENNLP_PORT;
+        if (moves != (k->target[0] != '\0') || (moves && !is_option(k->target)))
+            fail_msg("%s: target '%s'", k->path, k->target);
+        if ((k->verdict == ALLENNLP_IGNORED || k->verdict == ALLENNLP_REFUSED) && !k->note[0])
+            fail_msg("%s: no reason", k->path);
+        if (before && strcmp(before->path, k->path) == 0 && !before->values[0])
+            fail_msg("%s: a row that is never reached", k->path);
+        if (!k->since[0] || k->since[strspn(k->since, "012 ")])
+            fail_msg("%s: since '%s'", k->path, k->since);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_do_what_they_say),
+        cmocka_unit_test(keys_of_published_configurations_are_known),
+        cmocka_unit_test(rows_are_sound),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -111,11 +111,12 @@ static void table_add_row(const allennlp_key *k, buf *ret)
 
 void allennlp_markdown(buf *ret)
 {
-    buf_adds(ret, "# AllenNLP's keys\n\nWhat becomes of every key of AllenNLP's configurations. Made from the table by the "
-                  "program itself.\n\n*generations* are those of AllenNLP that have the key: 0 stands for 0.1 to 0.9. "
-                  "A row without *values* is for all that have no row of their own. *taken*: the key is Tequio's too "
-                  "([options.md](options.md)).\n\n"
-                  "| key | values | generations | here | note |\n|---|---|---|---|---|\n");
+    buf_adds(ret,
+             "# AllenNLP's keys\n\nWhat becomes of every key of AllenNLP's configurations. Made from the table "
+             "by the program itself.\n\n*generations* are those of AllenNLP that have the key: 0 stands for 0.1 "
+             "to 0.9. A row without *values* is for all that have no row of their own. *taken*: the key is "
+             "Tequio's too ([options.md](options.md)).\n\n"
+             "| key | values | generations | here | note |\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < allennlp_count; i++)
         if (allennlp_table[i].verdict != ALLENNLP_SECTION)
             table_add_row(&allennlp_table[i], ret);

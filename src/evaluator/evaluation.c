@@ -381,7 +381,8 @@ static status give_answer(evaluation *e, size_t variant, const data_batch *batch
                           error *err)
 {
     answering *to = user;
-    evaluation_predictions a = {.data = e->data, .says = e->says, .examples = batch->slot.n};
+    evaluation_predictions a = {
+        .data = e->data, .says = e->says, .first = batch->slot.first, .examples = batch->slot.n};
     gather_inputs(batch, &a);
     gather_outputs(e, variant, &a);
     return to->take(to->user, &a, &to->is_enough, err);

@@ -79,7 +79,7 @@ typedef struct evaluation_array {
 typedef struct evaluation_predictions {
     const dataset *data;        /* whose words classes have (dataset_label_word) */
     prediction says;                /* what the output of that name says */
-    int64_t examples;
+    int64_t first, examples;        /* first: its number among the data's examples */
     size_t n_inputs, n_outputs;
     evaluation_array inputs[EVALUATION_INPUTS], outputs[EVALUATION_OUTPUTS];
 } evaluation_predictions;

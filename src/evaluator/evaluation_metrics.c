@@ -2,7 +2,9 @@
 #include "evaluator/evaluation_metrics.h"
 
 #include "common/base/alloc.h"
+#include "metric/best_span.h"
 #include "metric/settings.h"
+#include "metric/squad.h"
 #include "model/loss.h"
 #include "model/prediction.h"
 
@@ -11,6 +13,7 @@
 
 struct evaluation_metrics {
     arena *a;
+    const dataset *data;
     metric_settings *settings;
     prediction says;
     const char *label;     /* the field */
@@ -18,6 +21,8 @@ struct evaluation_metrics {
     int64_t class_stride;
     metric_source source;
     metric_list *list;
+    metric_answer *answers; /* of a batch; NULL: nobody asks */
+    size_t answers_cap;
 };
 
 /* --- what the model and its loss give --- */
@@ -79,6 +84,8 @@ static void describe(evaluation_metrics *m, const dataset *d, const graph_shape 
         m->source.classes = scores->dim[axis];
         each /= scores->dim[axis];
         m->source.words = words_of(d, m->source.classes, m->a);
+        m->source.is_span = m->says.kind == PREDICTION_SPAN;
+        m->source.has_answers = m->source.is_span && dataset_asks(d);
     }
     m->source.labels = each;
 }
@@ -112,13 +119,16 @@ status evaluation_metrics_open(const config *c, const dataset *d, const model_re
                                evaluation_metrics **ret, error *err)
 {
     *ret = NULL;
-    if (config_count(c, "model.metrics") == 0)
-        return OK;
     evaluation_metrics *m = xcalloc(1, sizeof *m);
     size_t n;
     m->a = arena_create();
+    m->data = d;
     m->settings = metric_settings_create(c);
     const metric_options *options = metric_settings_options(m->settings, &n);
+    if (n == 0) {
+        evaluation_metrics_close(&m);
+        return OK;
+    }
     status st = find_source(m, d, request, g, err);
     if (st == OK) {
         st = metrics_open(options, n, &m->source, &m->list, err);
@@ -137,6 +147,7 @@ void evaluation_metrics_close(evaluation_metrics **m)
     if (!m || !*m)
         return;
     metrics_close(&(*m)->list);
+    free((*m)->answers);
     metric_settings_destroy(&(*m)->settings);
     arena_destroy(&(*m)->a);
     free(*m);
@@ -181,13 +192,41 @@ static const void *field_of(const data_batch *batch, const char *name)
     BUG("the data have no field '%s'", name);
 }
 
+/* What stands at the scores' best positions of an example, and what it is worth. */
+static status judge(const evaluation_metrics *m, int64_t example, const float *scores, metric_answer *ret, error *err)
+{
+    dataset_answer a;
+    squad_score worth;
+    best_span best = best_span_of(scores, scores + 1, m->source.classes, m->class_stride);
+    TRY(dataset_answer_read(m->data, example, best.first, best.last, &a, err));
+    status st = squad_score_of(a.text, a.gold, a.n_gold, &worth, err);
+    *ret = (metric_answer){.question = a.question, .window = a.window, .score = best.score, .has_gold = a.n_gold > 0};
+    ret->exact = st == OK && worth.exact;
+    ret->f1 = st == OK ? worth.f1 : 0.0;
+    dataset_answer_fini(&a);
+    return st;
+}
+
+static status judge_all(evaluation_metrics *m, const float *scores, const data_batch *batch, error *err)
+{
+    int64_t each = m->source.classes * m->source.labels;
+    GROW(m->answers, m->answers_cap, (size_t)batch->slot.n);
+    for (int64_t i = 0; i < batch->slot.n; i++)
+        TRY(judge(m, batch->slot.first + i, scores + i * each, &m->answers[i], err));
+    return OK;
+}
+
 status evaluation_metrics_add(evaluation_metrics *m, exec *e, size_t variant, const data_batch *batch, error *err)
 {
     const void *labels = field_of(batch, m->label);
+    const float *scores = exec_value(e, variant, m->says.name, NULL);
+    if (metrics_want_answers(m->list))
+        TRY(judge_all(m, scores, batch, err));
     metric_batch b = {.examples = batch->slot.n,
-                      .scores = exec_value(e, variant, m->says.name, NULL),
+                      .scores = scores,
                       .class_stride = m->class_stride,
                       .labels = m->has_classes ? labels : NULL,
-                      .targets = m->has_classes ? NULL : labels};
+                      .targets = m->has_classes ? NULL : labels,
+                      .answers = m->answers};
     return metrics_add(m->list, &b, err);
 }

@@ -16,6 +16,8 @@ typedef struct metric_kind {
     const char *name;
     unsigned inputs;       /* those metric_input that it takes */
     bool is_of_rows;       /* it takes examples with a row of labels only */
+    bool is_of_spans;      /* it takes answers by first and last position only */
+    bool is_of_answers;    /* what these are worth is to be known too */
     const char *endings;   /* of the names of its figures that are numbers, in their order, behind a blank
                             * each: " _precision _recall"; an empty one is a blank alone. NULL: none are known */
     size_t n_counts, n_sums; /* how much it counts, ... */

@@ -22,6 +22,7 @@ void metric_state_fini(metric_state *s)
     free(s->counts);
     free(s->sums);
     free(s->pairs);
+    free(s->rows);
     *s = (metric_state){.counts = NULL};
 }
 
@@ -29,7 +30,7 @@ void metric_state_clear(metric_state *s)
 {
     memset(s->counts, 0, s->n_counts * sizeof *s->counts);
     memset(s->sums, 0, s->n_sums * sizeof *s->sums);
-    s->n_pairs = s->n_sorted = 0;
+    s->n_pairs = s->n_sorted = s->n_rows = 0;
 }
 
 /* --- pairs --- */
@@ -115,12 +116,58 @@ static void merge_runs(uint64_t *into, size_t n, const uint64_t *from, size_t n_
     }
 }
 
+/* --- rows --- */
+
+static status reserve_rows(metric_state *s, size_t n, error *err)
+{
+    if (n <= s->rows_cap)
+        return OK;
+    size_t cap = n > 2 * s->rows_cap ? n : 2 * s->rows_cap;
+    metric_row *more = realloc(s->rows, cap * sizeof *more);
+    if (!more)
+        return FAIL(err, E_NOMEM, "no memory for %zu examples, %zu bytes each", cap, sizeof *more);
+    s->rows = more;
+    s->rows_cap = cap;
+    return OK;
+}
+
+status metric_state_add_row(metric_state *s, const metric_row *row, error *err)
+{
+    TRY(reserve_rows(s, s->n_rows + 1, err));
+    s->rows[s->n_rows++] = *row;
+    return OK;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const metric_row *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+void metric_state_sort_rows(metric_state *s)
+{
+    if (s->n_rows)
+        qsort(s->rows, s->n_rows, sizeof *s->rows, compare_rows);
+}
+
+static status merge_rows(metric_state *into, const metric_state *from, error *err)
+{
+    TRY(reserve_rows(into, into->n_rows + from->n_rows, err));
+    if (from->n_rows)
+        memcpy(into->rows + into->n_rows, from->rows, from->n_rows * sizeof *from->rows);
+    into->n_rows += from->n_rows;
+    return OK;
+}
+
 /* --- merging --- */
 
 status metric_state_merge(metric_state *into, metric_state *from, error *err)
 {
     BUG_ON(into->n_counts != from->n_counts || into->n_sums != from->n_sums);
     TRY(reserve_pairs(into, into->n_pairs + from->n_pairs, err));
+    TRY(merge_rows(into, from, err));
     for (size_t i = 0; i < into->n_counts; i++)
         into->counts[i] += from->counts[i];
     for (size_t i = 0; i < into->n_sums; i++)
@@ -143,15 +190,19 @@ static void add_u64(buf *to, uint64_t x)
 void metric_state_save(metric_state *s, buf *to)
 {
     metric_state_sort(s);
+    metric_state_sort_rows(s);
     for (size_t i = 0; i < s->n_sums; i++)
         exact_sum_normalize(&s->sums[i]);
     add_u64(to, s->n_counts);
     add_u64(to, s->n_sums);
     add_u64(to, s->n_pairs);
+    add_u64(to, s->n_rows);
     buf_add(to, s->counts, s->n_counts * sizeof *s->counts);
     buf_add(to, s->sums, s->n_sums * sizeof *s->sums);
     if (s->n_pairs)
         buf_add(to, s->pairs, s->n_pairs * sizeof *s->pairs);
+    if (s->n_rows)
+        buf_add(to, s->rows, s->n_rows * sizeof *s->rows);
 }
 
 static status take(void *to, size_t wanted, const char **from, size_t *bytes, error *err)
@@ -182,23 +233,30 @@ static status check_loaded(const metric_state *s, error *err)
     for (size_t i = 1; i < s->n_pairs; i++)
         if (s->pairs[i - 1] > s->pairs[i])
             return FAIL(err, E_DATA, "the pairs of a metric's state are not sorted");
+    for (size_t i = 1; i < s->n_rows; i++)
+        if (compare_rows(&s->rows[i - 1], &s->rows[i]) >= 0)
+            return FAIL(err, E_DATA, "the rows of a metric's state are not sorted");
     return OK;
 }
 
 status metric_state_load(metric_state *s, const char **from, size_t *bytes, error *err)
 {
-    uint64_t n[3];
+    uint64_t n[4];
     TRY(take(n, sizeof n, from, bytes, err));
-    if (n[0] != s->n_counts || n[1] != s->n_sums || n[2] > *bytes / sizeof *s->pairs)
+    if (n[0] != s->n_counts || n[1] != s->n_sums || n[2] > *bytes / sizeof *s->pairs ||
+        n[3] > *bytes / sizeof *s->rows)
         return FAIL(err, E_DATA,
-                    "a metric's state has %llu counts, %llu sums and %llu pairs in %zu bytes, not %zu counts and "
-                    "%zu sums: it is of another metric",
-                    (unsigned long long)n[0], (unsigned long long)n[1], (unsigned long long)n[2], *bytes,
-                    s->n_counts, s->n_sums);
+                    "a metric's state has %llu counts, %llu sums, %llu pairs and %llu rows in %zu bytes, not %zu "
+                    "counts and %zu sums: it is of another metric",
+                    (unsigned long long)n[0], (unsigned long long)n[1], (unsigned long long)n[2],
+                    (unsigned long long)n[3], *bytes, s->n_counts, s->n_sums);
     TRY(take(s->counts, s->n_counts * sizeof *s->counts, from, bytes, err));
     TRY(take(s->sums, s->n_sums * sizeof *s->sums, from, bytes, err));
     TRY(reserve_pairs(s, (size_t)n[2], err));
     TRY(take(s->pairs, (size_t)n[2] * sizeof *s->pairs, from, bytes, err));
     s->n_pairs = s->n_sorted = (size_t)n[2];
+    TRY(reserve_rows(s, (size_t)n[3], err));
+    TRY(take(s->rows, (size_t)n[3] * sizeof *s->rows, from, bytes, err));
+    s->n_rows = (size_t)n[3];
     return check_loaded(s, err);
 }

@@ -1,10 +1,11 @@
 /*
- * What a metric has counted so far: integers, exact sums, and pairs of numbers that wait to be ranked.
+ * What a metric has counted so far: integers, exact sums, pairs of numbers that wait to be ranked, and rows of
+ * examples that wait for others of their key.
  * States of parts of the examples merge, in any order and grouping, to the state of all of them, to the bit;
  * so they can be made by other threads and processes, and be written and read.
  *
- * Memory: 8 bytes a count, 552 a sum, 8 a pair; pairs are one for each label that counts, and only rank
- * metrics keep them.
+ * Memory: 8 bytes a count, 552 a sum, 8 a pair, 40 a row; pairs are one for each label that counts, and only rank
+ * metrics keep them; rows are one for each example, of metrics that compare examples.
  * Threads: one at a time.
  */
 #ifndef TEQUIO_METRIC_METRIC_STATE_H
@@ -14,11 +15,18 @@
 #include "common/base/error.h"
 #include "metric/exact_sum.h"
 
+/* An example, among those of its key; no two have key and place in common. Numbers are no NaN. */
+typedef struct metric_row {
+    int64_t key, place;
+    double score, worth[2];
+} metric_row;
+
 typedef struct metric_state {
     int64_t *counts;
     exact_sum *sums;
     uint64_t *pairs; /* metric_pair; the first n_sorted in ascending order */
-    size_t n_counts, n_sums, n_pairs, n_sorted, pairs_cap;
+    metric_row *rows; /* in any order until they are sorted */
+    size_t n_counts, n_sums, n_pairs, n_sorted, pairs_cap, n_rows, rows_cap;
 } metric_state;
 
 /* E_NOMEM. */
@@ -35,6 +43,11 @@ float metric_pair_second(uint64_t pair);
 MUST_USE status metric_state_add_pair(metric_state *s, uint64_t pair, error *err);
 void metric_state_sort(metric_state *s);
 void metric_sort_pairs(uint64_t *pairs, size_t n);
+
+/* E_NOMEM. */
+MUST_USE status metric_state_add_row(metric_state *s, const metric_row *row, error *err);
+/* By key, then by place. */
+void metric_state_sort_rows(metric_state *s);
 
 /* The shapes are equal. E_NOMEM. */
 MUST_USE status metric_state_merge(metric_state *into, metric_state *from, error *err);

@@ -117,6 +117,12 @@ static status check_input(const metric *m, error *err)
     if (m->kind->is_of_rows && m->source->labels < 2)
         return METRIC_FAIL(m, err, "%s takes a row of labels an example, but this model's have one each",
                            m->kind->name);
+    if (m->kind->is_of_spans && !m->source->is_span)
+        return METRIC_FAIL(m, err, "%s takes the first and the last position of an answer (model.loss: span)",
+                           m->kind->name);
+    if (m->kind->is_of_answers && !m->source->has_answers)
+        return METRIC_FAIL(m, err, "%s takes data with questions and right answers, as the reader transformer_squad "
+                                   "gives them", m->kind->name);
     return OK;
 }
 
@@ -223,6 +229,14 @@ static status check_labels(const metric_source *s, const metric_batch *b, error 
             return FAIL(err, E_DATA, "the label %lld is none of %lld classes", (long long)b->labels[i],
                         (long long)classes);
     return OK;
+}
+
+bool metrics_want_answers(const metric_list *m)
+{
+    bool any = false;
+    for (size_t i = 0; i < m->n; i++)
+        any = any || m->at[i].kind->is_of_answers;
+    return any;
 }
 
 status metrics_add(metric_list *m, const metric_batch *b, error *err)

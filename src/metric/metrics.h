@@ -35,7 +35,18 @@ typedef struct metric_source {
     bool has_ignore_index;     /* labels of that value do not count */
     int64_t ignore_index;
     const char *const *words;  /* of the classes; NULL: none. Kept while metrics are open */
+    bool is_span;              /* of METRIC_CLASSES: the two labels are first and last position of an answer */
+    bool has_answers;          /* batches can say what answers are worth */
 } metric_source;
+
+/* What the model answers to the question of an example, and what that is worth (squad.h). */
+typedef struct metric_answer {
+    int64_t question, window;  /* of the windows of a question, that with the highest score counts */
+    float score;
+    bool has_gold;             /* there is a right answer; else there is none, and "" is right */
+    bool exact;
+    double f1;
+} metric_answer;
 
 /* Row-major; what a kind of input does not have is NULL. */
 typedef struct metric_batch {
@@ -48,6 +59,7 @@ typedef struct metric_batch {
     const float *targets;      /* [examples, labels] */
     const int64_t *predicted_tags, *tags; /* of METRIC_ARCS */
     const unsigned char *mask; /* [examples, labels], 0: the label does not count; NULL: all do */
+    const metric_answer *answers; /* [examples], where metrics_want_answers */
 } metric_batch;
 
 typedef enum metric_average {
@@ -117,6 +129,9 @@ size_t metrics_names(const metric_options *options, char **ret, size_t most);
 MUST_USE status metrics_open(const metric_options *options, size_t n, const metric_source *source,
                              metric_list **ret, error *err);
 void metrics_close(metric_list **m);
+
+/* Is there one that is of answers? */
+bool metrics_want_answers(const metric_list *m);
 
 /* E_DATA: a label is no class. E_NOMEM. A batch with scores that are NaN or infinite (of classes, +infinity)
  * is counted as refused: metrics_check names it. */

@@ -93,19 +93,52 @@ static void add_names(metric_settings *s, const metric_options *o)
     }
 }
 
-metric_settings *metric_settings_create(const config *c)
+/* What a model is judged by where the configuration does not say it: kinds parted by blanks. */
+static const struct {
+    const char *type, *kinds;
+} usual[] = {
+    {"transformer_qa", "start_acc end_acc span_acc per_instance squad"},
+};
+
+static const char *usual_kinds(const config *c)
 {
-    metric_settings *s = xcalloc(1, sizeof *s);
-    s->a = arena_create();
+    const char *type = config_str(c, "model.type");
+    for (size_t i = 0; i < COUNT_OF(usual); i++)
+        if (strcmp(usual[i].type, type) == 0)
+            return usual[i].kinds;
+    return "";
+}
+
+static void take_usual(metric_settings *s, const config *c)
+{
+    char *rest = NULL, *kinds = arena_strdup(s->a, usual_kinds(c));
+    s->options = arena_alloc(s->a, (strlen(kinds) + 1) * sizeof *s->options);
+    for (char *kind = strtok_r(kinds, " ", &rest); kind; kind = strtok_r(NULL, " ", &rest))
+        s->options[s->n++] = (metric_options){.kind = kind};
+}
+
+static void take_listed(metric_settings *s, const config *c)
+{
     s->n = config_count(c, "model.metrics");
     s->options = arena_alloc(s->a, (s->n + 1) * sizeof *s->options);
-    s->names = arena_alloc(s->a, (s->n * NAMES_MOST + 1) * sizeof *s->names);
     for (size_t i = 0; i < s->n; i++) {
         char at[48];
         snprintf(at, sizeof at, "model.metrics[%zu]", i);
         s->options[i] = read_one(s->a, config_section(c, at));
-        add_names(s, &s->options[i]);
     }
+}
+
+metric_settings *metric_settings_create(const config *c)
+{
+    metric_settings *s = xcalloc(1, sizeof *s);
+    s->a = arena_create();
+    if (config_has(c, "model.metrics"))
+        take_listed(s, c);
+    else
+        take_usual(s, c);
+    s->names = arena_alloc(s->a, (s->n * NAMES_MOST + 1) * sizeof *s->names);
+    for (size_t i = 0; i < s->n; i++)
+        add_names(s, &s->options[i]);
     return s;
 }
 

@@ -146,56 +146,26 @@ static double f1_of(const buf *prediction, const buf *answer)
     return f1;
 }
 
-typedef struct best {
-    bool exact;
-    double f1;
-} best;
-
-static status compare(const buf *prediction, const char *answer, best *b, error *err)
+static status compare(const buf *prediction, const char *answer, squad_score *best, error *err)
 {
     buf normal = BUF_INIT;
     TRY(squad_normalize(answer, &normal, err));
-    b->exact = b->exact || strcmp(prediction->data, normal.data) == 0;
-    b->f1 = fmax(b->f1, f1_of(prediction, &normal));
+    best->exact = best->exact || strcmp(prediction->data, normal.data) == 0;
+    best->f1 = fmax(best->f1, f1_of(prediction, &normal));
     buf_fini(&normal);
     return OK;
 }
 
-status squad_add(squad_scores *s, const char *prediction, const char *const *answers, size_t n_answers, error *err)
+status squad_score_of(const char *prediction, const char *const *answers, size_t n_answers, squad_score *ret,
+                      error *err)
 {
     static const char *const nothing[] = {""};
     buf normal = BUF_INIT;
-    best b = {false, 0.0};
+    *ret = (squad_score){false, 0.0};
     TRYF(squad_normalize(prediction, &normal, err), err, "the prediction");
     status st = OK;
     for (size_t i = 0; i < (n_answers ? n_answers : 1) && st == OK; i++)
-        st = compare(&normal, (n_answers ? answers : nothing)[i], &b, err);
+        st = compare(&normal, (n_answers ? answers : nothing)[i], ret, err);
     buf_fini(&normal);
-    TRY(st);
-    s->questions++;
-    s->exact += b.exact;
-    exact_sum_add(&s->f1, b.f1);
-    return OK;
-}
-
-void squad_merge(squad_scores *into, const squad_scores *from)
-{
-    into->questions += from->questions;
-    into->exact += from->exact;
-    exact_sum_merge(&into->f1, &from->f1);
-}
-
-static double share(double part, int64_t whole)
-{
-    return whole > 0 ? part / (double)whole : (double)NAN;
-}
-
-double squad_exact_match(const squad_scores *s)
-{
-    return share((double)s->exact, s->questions);
-}
-
-double squad_f1(const squad_scores *s)
-{
-    return share(exact_sum_value(&s->f1), s->questions);
+    return st;
 }

@@ -3,8 +3,9 @@
  * weights, and one of its heads: qa gives two scores a token, tokens the scores of each token's
  * classes, sequence those of the whole text's, from its first token.
  *
- * Fields: input_ids int64 [tokens]; where there are any, token_type_ids int64 [tokens] and
- * attention_mask [tokens], of any type, 0 where nothing is to be looked at.
+ * Fields: input_ids int64 [tokens]; where there are any, token_type_ids int64 [tokens],
+ * attention_mask [tokens], of any type, 0 where nothing is to be looked at, and, for qa, context_mask
+ * int64 [tokens], 0 where no answer may be.
  */
 #include "model/builders.h"
 #include "model/tokens.h"
@@ -116,8 +117,10 @@ static status whole_text(net *n, const encoder *e, net_outputs *ret, error *err)
 static status head(net *n, const config *model, const encoder *e, net_outputs *ret, error *err)
 {
     const char *kind = config_str(model, "head");
-    if (strcmp(kind, "qa") == 0)
-        return per_token(n, e, "qa_outputs", 2, ret, err);
+    if (strcmp(kind, "qa") == 0) {
+        TRY(per_token(n, e, "qa_outputs", 2, ret, err));
+        return net_mask_positions(n, &ret->at[0], err);
+    }
     if (n->loss->features < 1)
         return FAIL(err, E_CONFIG, "%s.head: the data do not say how many scores it has to give",
                     config_path(model));
@@ -159,6 +162,7 @@ status build_bert(net *n, const config *model, net_outputs *ret, error *err)
     };
     e.attention.tokens = e.tokens;
     TRY(net_check_heads(n, width, e.attention.heads, err));
+    TRY(net_check_tokens(n, config_int(model, "vocabulary"), err));
     if (e.tokens > places)
         return FAIL(err, E_CONFIG, "%s.context: %lld positions are too few for the data's %lld",
                     config_path(model), (long long)places, (long long)e.tokens);

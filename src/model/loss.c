@@ -16,6 +16,13 @@ static const data_field *find_field(const model_request *r, const char *name)
     return NULL;
 }
 
+static const char *usual_label(const model_request *r, const model_loss *l)
+{
+    static const char answer[] = "answer_span";
+    bool is_answer = strcmp(l->kind, "span") == 0 && !find_field(r, "label") && find_field(r, answer);
+    return is_answer ? answer : "label";
+}
+
 static status find_labels(const model_request *r, arena *a, model_loss *l, error *err)
 {
     const json_t *names = config_json(r->model, "labels");
@@ -25,7 +32,7 @@ static status find_labels(const model_request *r, arena *a, model_loss *l, error
                     config_path(r->model), n, l->kind,
                     strcmp(l->kind, "span") == 0 ? "1 or 2" : "1");
     for (size_t i = 0; i < n; i++) {
-        const char *name = names ? json_string_value(json_array_get(names, i)) : "label";
+        const char *name = names ? json_string_value(json_array_get(names, i)) : usual_label(r, l);
         l->label[i] = find_field(r, name);
         if (!l->label[i] && r->mode != MODEL_PREDICT)
             return FAIL(err, E_CONFIG,

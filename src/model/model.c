@@ -27,6 +27,7 @@ static const struct {
     {"wide_deep", build_wide_deep},
     {"dlrm", build_dlrm},
     {"onnx", build_onnx},
+    {"transformer_qa", build_bert},
 };
 
 static status find_architecture(const config *model, model_build_fn **ret, error *err)

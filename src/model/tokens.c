@@ -3,6 +3,7 @@
 
 #include "common/base/hash.h"
 
+#include <float.h>
 #include <string.h>
 
 status net_token_input(net *n, graph_val *ret, error *err)
@@ -96,6 +97,30 @@ status net_attention_of(net *n, const char *name, const attention_layer *l, cons
     for (int i = 0; i < 3; i++)
         TRY(by_example(n, qkv[i], l->tokens, &in[i], err));
     return tokens_attend(n, name, l, in, err);
+}
+
+status net_mask_positions(net *n, graph_val *scores, error *err)
+{
+    const data_field *f = net_find(n, "context_mask", DT_I64);
+    const graph_shape s = graph_value_at(n->g, *scores)->shape;
+    const float lowest = -FLT_MAX;
+    graph_val in[3] = {GRAPH_NONE, *scores};
+    if (!f || strcmp(f->name, "context_mask") != 0)
+        return OK;
+    TRY(net_field(n, f, &in[0], err));
+    TRY(graph_add_1(n->g, OP_CAST, "context_mask.bool", in, 1, &(cast_attr){.to = DT_BOOL}, &in[0], err));
+    TRY(net_reshape(n, in[0], (graph_shape){3, {s.dim[0], s.dim[1], 1}}, &in[0], err));
+    TRY(graph_const(n->g, "context_mask.lowest", DT_F32, (graph_shape){.rank = 0}, &lowest, &in[2], err));
+    return graph_add_1(n->g, OP_WHERE, "context_mask.scores", in, 3, NULL, scores, err);
+}
+
+status net_check_tokens(const net *n, int64_t rows, error *err)
+{
+    const data_field *f = net_find(n, "input_ids", DT_I64);
+    if (!f || f->tokens <= rows)
+        return OK;
+    return FAIL(err, E_CONFIG, "%s.vocabulary: %lld tokens, but the tokenizer of the field '%s' has %lld",
+                config_path(n->request->model), (long long)rows, f->name, (long long)f->tokens);
 }
 
 status net_check_heads(const net *n, int64_t width, int64_t heads, error *err)

@@ -30,6 +30,12 @@ MUST_USE status net_attention(net *n, const char *name, const attention_layer *l
 MUST_USE status net_attention_of(net *n, const char *name, const attention_layer *l,
                                  const graph_val qkv[3], error *err);
 
+/* Scores [batch, tokens, n] become the lowest number there is where the field context_mask is 0; nothing is done where
+ * the data have no such field. */
+MUST_USE status net_mask_positions(net *n, graph_val *scores, error *err);
+
+/* E_CONFIG if the data's tokens are more than a table of `rows` has. */
+MUST_USE status net_check_tokens(const net *n, int64_t rows, error *err);
 /* E_CONFIG unless the heads divide the width. */
 MUST_USE status net_check_heads(const net *n, int64_t width, int64_t heads, error *err);
 /* The numbers an option gives, or, where it is null, `otherwise`. */

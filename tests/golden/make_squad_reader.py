@@ -157,15 +157,22 @@ OPTIONS = [{}, {"length_limit": 64, "stride": 16, "max_query_length": 20},
            {"length_limit": 96, "stride": 0, "max_query_length": 12, "skip": True}]
 
 draw = random.Random(384)
-if len(sys.argv) > 1:
-    with open(sys.argv[1]) as file:
-        examples = list(Reader(Tokenizer.from_file(sys.argv[2])).examples(json.load(file)))
-    sets = [{"path": sys.argv[1], "tokenizer_path": sys.argv[2], "options": {}, "examples": examples}]
-else:
-    sets = []
-    for name in ("bert-cased", "roberta"):
-        tokenizer = json.dumps(json.loads((TEXT_DATA / f"{name}.json").read_text())["tokenizer"])
-        for options in OPTIONS:
-            reader = Reader(Tokenizer.from_str(tokenizer), **options)
-            sets.append({"tokenizer": name, "options": options, "examples": list(reader.examples(FILE))})
-print(json.dumps({"file": FILE, "sets": sets}, separators=(",", ":")))
+
+
+def main():
+    if len(sys.argv) > 1:
+        with open(sys.argv[1]) as file:
+            examples = list(Reader(Tokenizer.from_file(sys.argv[2])).examples(json.load(file)))
+        sets = [{"path": sys.argv[1], "tokenizer_path": sys.argv[2], "options": {}, "examples": examples}]
+    else:
+        sets = []
+        for name in ("bert-cased", "roberta"):
+            tokenizer = json.dumps(json.loads((TEXT_DATA / f"{name}.json").read_text())["tokenizer"])
+            for options in OPTIONS:
+                reader = Reader(Tokenizer.from_str(tokenizer), **options)
+                sets.append({"tokenizer": name, "options": options, "examples": list(reader.examples(FILE))})
+    print(json.dumps({"file": FILE, "sets": sets}, separators=(",", ":")))
+
+
+if __name__ == "__main__":
+    main()

@@ -3,6 +3,7 @@
  * command of that name gives it.
  */
 #include "cli/commands.h"
+#include "cli/use/answer_line.h"
 #include "cli/use/prediction_line.h"
 #include "cli/use/trained_model.h"
 #include "common/base/alloc.h"
@@ -22,19 +23,41 @@ typedef struct writer {
     int64_t limit;    /* examples; 0: all */
     int64_t done;
     buf line;
+    answer_lines answers; /* of examples that are parts of questions */
 } writer;
+
+static status write_line(writer *w, bool *ret_enough, error *err)
+{
+    if (w->line.size == 0)
+        return OK;
+    if (fwrite(w->line.data, 1, w->line.size, w->to) != w->line.size)
+        return FAIL(err, E_IO, "write to '%s': %s", w->path, strerror(errno));
+    *ret_enough = ++w->done == w->limit;
+    return OK;
+}
 
 static status take_answer(void *user, const evaluation_predictions *a, bool *ret_enough, error *err)
 {
     writer *w = user;
     for (int64_t i = 0; i < a->examples && !*ret_enough; i++) {
         buf_clear(&w->line);
-        prediction_line(a, i, w->done, w->with_inputs, &w->line);
-        if (fwrite(w->line.data, 1, w->line.size, w->to) != w->line.size)
-            return FAIL(err, E_IO, "write to '%s': %s", w->path, strerror(errno));
-        *ret_enough = ++w->done == w->limit;
+        if (answer_lines_fit(a))
+            TRY(answer_lines_take(&w->answers, a, i, w->with_inputs, &w->line, err));
+        else
+            prediction_line(a, i, w->done, w->with_inputs, &w->line);
+        TRY(write_line(w, ret_enough, err));
     }
     return OK;
+}
+
+/* The last question has no other behind it. */
+static status end_answers(writer *w, error *err)
+{
+    bool enough = w->limit > 0 && w->done == w->limit;
+    buf_clear(&w->line);
+    if (!enough)
+        answer_lines_end(&w->answers, &w->line);
+    return write_line(w, &enough, err);
 }
 
 static status predict_into(const args *a, const trained_model *s, writer *w, error *err)
@@ -51,6 +74,9 @@ static status predict_into(const args *a, const trained_model *s, writer *w, err
     TRY(trained_model_part(a, &part, &request.part, err));
     TRY(trained_model_device(s, a, &request.device, err));
     status st = evaluator_predict(&request, take_answer, w, err);
+    if (st == OK)
+        st = end_answers(w, err);
+    answer_lines_fini(&w->answers);
     buf_fini(&w->line);
     return st;
 }

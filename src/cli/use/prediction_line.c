@@ -1,6 +1,7 @@
 #include "cli/use/prediction_line.h"
 
 #include "common/base/json.h"
+#include "metric/best_span.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +11,7 @@
 /* --- arrays, as nested lists --- */
 
 /* JSON knows no infinities and no NaN. */
-static void add_number(buf *b, double x)
+void prediction_line_number(buf *b, double x)
 {
     if (isfinite(x))
         buf_addf(b, "%.9g", x);
@@ -22,7 +23,7 @@ static void add_element(buf *b, const evaluation_array *o, int64_t i)
 {
     switch (o->dtype) {
     case DT_F32:
-        add_number(b, (double)((const float *)o->data)[i]);
+        prediction_line_number(b, (double)((const float *)o->data)[i]);
         break;
     case DT_I64:
         buf_addf(b, "%" PRId64, ((const int64_t *)o->data)[i]);
@@ -132,7 +133,7 @@ static void add_softmax(buf *b, const float *scores, int64_t n)
         sum += exp((double)scores[i] - top);
     for (int64_t i = 0; i < n; i++) {
         buf_adds(b, i ? ", " : "");
-        add_number(b, exp((double)scores[i] - top) / sum);
+        prediction_line_number(b, exp((double)scores[i] - top) / sum);
     }
 }
 
@@ -182,7 +183,7 @@ static double sigmoid(double x)
 
 static void add_sigmoid(buf *b, const evaluation_array *o, int64_t i)
 {
-    add_number(b, sigmoid((double)((const float *)o->data)[i]));
+    prediction_line_number(b, sigmoid((double)((const float *)o->data)[i]));
 }
 
 static void add_if_positive(buf *b, const evaluation_array *o, int64_t i)
@@ -208,9 +209,9 @@ static void add_yes_or_no(buf *b, const evaluation_predictions *a, const evaluat
     buf_adds(b, ", \"label\": ");
     add_label(b, a->data, is_odds ? x > 0.0 : x > 0.5);
     buf_adds(b, ", \"probs\": [");
-    add_number(b, is_odds ? sigmoid(-x) : 1.0 - x);
+    prediction_line_number(b, is_odds ? sigmoid(-x) : 1.0 - x);
     buf_adds(b, ", ");
-    add_number(b, is_odds ? sigmoid(x) : x);
+    prediction_line_number(b, is_odds ? sigmoid(x) : x);
     buf_adds(b, "]");
 }
 
@@ -219,16 +220,8 @@ static void add_yes_or_no(buf *b, const evaluation_predictions *a, const evaluat
 /* Of scores of first positions and of last ones, which stand `stride` apart. */
 static void add_best_span(buf *b, const float *first, const float *last, int64_t n, int64_t stride)
 {
-    int64_t begin = 0, best[2] = {0, 0};
-    for (int64_t i = 0; i < n; i++) {
-        begin = first[i * stride] > first[begin * stride] ? i : begin;
-        if (first[begin * stride] + last[i * stride] >
-            first[best[0] * stride] + last[best[1] * stride]) {
-            best[0] = begin;
-            best[1] = i;
-        }
-    }
-    buf_addf(b, ", \"best_span\": [%" PRId64 ", %" PRId64 "]", best[0], best[1]);
+    best_span best = best_span_of(first, last, n, stride);
+    buf_addf(b, ", \"best_span\": [%" PRId64 ", %" PRId64 "]", best.first, best.last);
 }
 
 static void add_span(buf *b, const evaluation_predictions *a, const evaluation_array *o,
@@ -270,7 +263,7 @@ static void add_conclusion(buf *b, const evaluation_predictions *a, const evalua
     }
 }
 
-static void add_inputs(buf *b, const evaluation_predictions *a, int64_t example)
+void prediction_line_inputs(const evaluation_predictions *a, int64_t example, buf *b)
 {
     buf inputs = BUF_INIT;
     for (size_t i = 0; i < a->n_inputs; i++)
@@ -290,6 +283,6 @@ void prediction_line(const evaluation_predictions *a, int64_t example, int64_t n
         add_array(to, o, o->name, add_element, example);
     }
     if (with_inputs)
-        add_inputs(to, a, example);
+        prediction_line_inputs(a, example, to);
     buf_adds(to, "}\n");
 }

@@ -11,6 +11,8 @@
  *                      largest sum of scores
  *   numbers            nothing: the output "prediction" is what they are
  *
+ * Questions about texts have lines of their own (answer_line.h).
+ *
  * A label is a word where the training data had words for classes, otherwise its number.
  * Threads: any.
  */
@@ -23,5 +25,9 @@
 /* Appends the line of example `example` of the batch, which is called `number`. */
 void prediction_line(const evaluation_predictions *a, int64_t example, int64_t number, bool with_inputs,
                  buf *to);
+
+/* What lines are made of: a number, null if it is not finite; `, "inputs": {...}`, the fields. */
+void prediction_line_number(buf *b, double x);
+void prediction_line_inputs(const evaluation_predictions *a, int64_t example, buf *b);
 
 #endif

@@ -125,6 +125,7 @@ static void describe_fields(squad_reader *r)
     for (int i = 0; i < FIELDS_VARYING; i++)
         r->base.fields[i] =
             (data_field){.name = names[i], .dtype = DT_I64, .rank = 1, .dim = {limit}, .varies = true};
+    r->base.fields[FIELD_IDS].tokens = tokenizer_size(r->tokenizer);
     r->base.fields[FIELD_ANSWER] = (data_field){.name = "answer_span", .dtype = DT_I64, .rank = 1, .dim = {2}};
     r->base.n_fields = r->options.without_answers ? FIELDS_VARYING : FIELDS;
     r->base.examples = (int64_t)r->examples.n_windows;

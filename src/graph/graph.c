@@ -139,15 +139,33 @@ void graph_keep(graph *g, graph_val v)
     g->values[v].keep = true;
 }
 
-void graph_freeze(graph *g, graph_val param)
+/* A declaration of its own, to be changed. */
+static tensor_decl *own_param(graph *g, graph_val param)
 {
     BUG_ON(param < 0 || param >= g->n_values || g->values[param].kind != VAL_PARAM);
-    tensor_decl *frozen = arena_alloc(g->arena, sizeof *frozen);
-    *frozen = *g->values[param].param;
+    tensor_decl *own = arena_alloc(g->arena, sizeof *own);
+    *own = *g->values[param].param;
+    g->values[param].param = own;
+    return own;
+}
+
+void graph_freeze(graph *g, graph_val param)
+{
+    tensor_decl *frozen = own_param(g, param);
     frozen->kind = TENSOR_FROZEN;
     frozen->momentum = 0.0f;
     frozen->decay = false;
-    g->values[param].param = frozen;
+    frozen->group = 0;
+}
+
+void graph_set_group(graph *g, graph_val param, int32_t group)
+{
+    own_param(g, param)->group = group;
+}
+
+void graph_spare_decay(graph *g, graph_val param)
+{
+    own_param(g, param)->decay = false;
 }
 
 status graph_rename(graph *g, graph_val v, const char *name, error *err)

@@ -161,6 +161,9 @@ MUST_USE status graph_add_1(graph *g, graph_op op, const char *name, const graph
 void graph_keep(graph *g, graph_val v);
 /* Makes a parameter one that nothing moves. Before graph_backward. */
 void graph_freeze(graph *g, graph_val param);
+/* Puts a parameter into a group of the optimizer; keeps weight decay off it. */
+void graph_set_group(graph *g, graph_val param, int32_t group);
+void graph_spare_decay(graph *g, graph_val param);
 
 /* Output 0 of a node has the node's name; this gives a value another one ("logits"). */
 MUST_USE status graph_rename(graph *g, graph_val v, const char *name, error *err);

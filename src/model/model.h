@@ -46,6 +46,8 @@ typedef struct model_request {
     const json_t *freeze;           /* names of parameters that do not move, with * and ?; or NULL */
     const json_t *train;            /* of those that do, though their file may not say it; or NULL. In
                                      * all modes: what moves is no constant */
+    const json_t *no_grad;          /* expressions for names of parameters that do not move; or NULL */
+    const json_t *optimizer;        /* the section trainer.optimizer, for its groups; or NULL */
     graph_precision precision;      /* of products */
 } model_request;
 

@@ -52,7 +52,7 @@ static void add_param(trainable *m, const graph_value *value, const onnx_model *
     if (d->kind == TENSOR_STATE)
         add(m, "state", "running statistics, which follow the batches", false, value->name, n);
     else if (d->kind == TENSOR_FROZEN && move.moves)
-        add(m, "stays", "named by trainer.freeze", false, value->name, n);
+        add(m, "stays", "named by trainer.freeze or trainer.no_grad", false, value->name, n);
     else
         add(m, d->kind == TENSOR_FROZEN ? "stays" : "moves", move.why, move.is_guess, value->name, n);
 }

@@ -1,254 +1,58 @@
 #include "optim/optim.h"
 
-#include "common/base/alloc.h"
-#include "common/base/detmath.h"
 #include "common/base/simd.h"
 #include "optim/update.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char *const names[] = {
-    [OPTIM_SGD] = "sgd",         [OPTIM_ADAM] = "adam",       [OPTIM_ADAMW] = "adamw",
-    [OPTIM_ADAGRAD] = "adagrad", [OPTIM_RMSPROP] = "rmsprop",
-};
-
-bool optim_kind_of(const char *name, optim_kind *ret)
-{
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strcmp(name, names[i]) == 0) {
-            *ret = (optim_kind)i;
-            return true;
-        }
-    return false;
-}
-
-/* The names of the slots in their order; returns their number. */
-static size_t slot_names(const optim *o, const char *ret[OPTIM_SLOTS])
-{
-    size_t n = 0;
-    switch (o->kind) {
-    case OPTIM_SGD:
-        if (o->momentum != 0)
-            ret[n++] = "momentum";
-        break;
-    case OPTIM_ADAM:
-    case OPTIM_ADAMW:
-        ret[n++] = "exp_avg";
-        ret[n++] = "exp_avg_sq";
-        break;
-    case OPTIM_ADAGRAD:
-        ret[n++] = "sum";
-        break;
-    case OPTIM_RMSPROP:
-        ret[n++] = "square_avg";
-        if (o->centered)
-            ret[n++] = "grad_avg";
-        if (o->momentum != 0)
-            ret[n++] = "momentum";
-        break;
-    }
-    return n;
-}
-
-size_t optim_slots(const optim *o)
-{
-    const char *ignored[OPTIM_SLOTS];
-    return slot_names(o, ignored);
-}
-
-const char *optim_slot_name(const optim *o, size_t slot)
-{
-    const char *all[OPTIM_SLOTS];
-    BUG_ON(slot >= slot_names(o, all));
-    return all[slot];
-}
-
-float optim_slot_initial(const optim *o, size_t slot)
-{
-    (void)slot;
-    return o->kind == OPTIM_ADAGRAD ? (float)o->initial_accumulator : 0.0f;
-}
-
-update update_make(const optim *o, const optim_call *call)
-{
-    double rate = (double)call->rate;
-    bool first = call->step == 1, decays = call->decay;
-    update u = {.slots = optim_slots(o),
-                .gradient = {.scale = call->scale,
-                             .limit = call->clip_value > 0 ? call->clip_value : INFINITY,
-                             .decay = decays ? (float)o->weight_decay : 0.0f}};
-    switch (o->kind) {
-    case OPTIM_SGD:
-        u.kind = o->momentum == 0 ? UPDATE_SGD : UPDATE_SGD_MOMENTUM;
-        u.by.sgd = (update_sgd){.rate = call->rate,
-                                .momentum = (float)o->momentum,
-                                .keep = first ? 0.0f : (float)o->momentum,
-                                .take = first ? 1.0f : (float)(1.0 - o->dampening),
-                                .nesterov = o->nesterov};
-        break;
-    case OPTIM_ADAMW:
-        u.gradient.decay = 0.0f;
-        /* fall through */
-    case OPTIM_ADAM:
-        decays = decays && o->kind == OPTIM_ADAMW;
-        u.kind = UPDATE_ADAM;
-        u.by.adam =
-            (update_adam){.keep_weight = (float)(decays ? 1.0 - rate * o->weight_decay : 1.0),
-                          .beta1 = (float)o->beta1,
-                          .take1 = (float)(1.0 - o->beta1),
-                          .beta2 = (float)o->beta2,
-                          .take2 = (float)(1.0 - o->beta2),
-                          .rate = (float)(rate / (1.0 - det_pow(o->beta1, (double)call->step))),
-                          .root = (float)det_sqrt(1.0 - det_pow(o->beta2, (double)call->step)),
-                          .eps = (float)o->eps};
-        break;
-    case OPTIM_ADAGRAD:
-        u.kind = UPDATE_ADAGRAD;
-        rate /= 1.0 + ((double)call->step - 1.0) * o->lr_decay;
-        u.by.adagrad = (update_adagrad){.rate = (float)rate, .eps = (float)o->eps};
-        break;
-    case OPTIM_RMSPROP:
-        u.kind = UPDATE_RMSPROP;
-        u.centered = o->centered;
-        u.momentum = o->momentum != 0;
-        u.by.rmsprop = (update_rmsprop){.rate = call->rate,
-                                        .alpha = (float)o->alpha,
-                                        .take = (float)(1.0 - o->alpha),
-                                        .eps = (float)o->eps,
-                                        .momentum = (float)o->momentum};
-        break;
-    }
-    return u;
-}
-
 /* What the loops work on. */
 typedef struct operands {
     size_t n;
     const float *grad, *weight;
     float *weight_out;
-    update_gradient gradient;
 } operands;
 
-SIMD_CLONES
-static void sgd_loop(operands s, float rate)
-{
-    SIMD_LOOP
-    for (size_t i = 0; i < s.n; i++) {
-        float w = s.weight[i], g = update_gradient_of(s.grad[i], w, &s.gradient);
-        s.weight_out[i] = update_by_sgd(w, g, rate);
+/* A loop for each way to update: states of an element are its own while it is computed. */
+#define UPDATE(KIND, name, n_slots)                                                                         \
+    SIMD_CLONES static void name##_loop(operands s, update u, const float *const *in, float *const *out)    \
+    {                                                                                                       \
+        const float *in0 = n_slots > 0 ? in[0] : NULL, *in1 = n_slots > 1 ? in[1] : NULL;                   \
+        const float *in2 = n_slots > 2 ? in[2] : NULL;                                                      \
+        float *out0 = n_slots > 0 ? out[0] : NULL, *out1 = n_slots > 1 ? out[1] : NULL;                     \
+        float *out2 = n_slots > 2 ? out[2] : NULL;                                                          \
+        SIMD_LOOP                                                                                           \
+        for (size_t i = 0; i < s.n; i++) {                                                                  \
+            float w = s.weight[i], g = update_gradient_of(s.grad[i], w, &u.gradient);                       \
+            float state[UPDATE_SLOTS] = {n_slots > 0 ? in0[i] : 0.0f, n_slots > 1 ? in1[i] : 0.0f,          \
+                                         n_slots > 2 ? in2[i] : 0.0f};                                      \
+            s.weight_out[i] = update_by_##name(w, g, state, &u);                                            \
+            if (n_slots > 0)                                                                                \
+                out0[i] = state[0];                                                                         \
+            if (n_slots > 1)                                                                                \
+                out1[i] = state[1];                                                                         \
+            if (n_slots > 2)                                                                                \
+                out2[i] = state[2];                                                                         \
+        }                                                                                                   \
     }
-}
+#include "optim/update.def"
+#undef UPDATE
 
-SIMD_CLONES
-static void momentum_loop(operands s, update_sgd u, const float *v_in, float *v_out)
-{
-    SIMD_LOOP
-    for (size_t i = 0; i < s.n; i++) {
-        float w = s.weight[i], g = update_gradient_of(s.grad[i], w, &s.gradient), v = v_in[i];
-        w = update_by_momentum(w, g, &v, &u);
-        v_out[i] = v;
-        s.weight_out[i] = w;
-    }
-}
+typedef void update_loop(operands s, update u, const float *const *in, float *const *out);
 
-SIMD_CLONES
-static void adam_loop(operands s, update_adam u, const float *m_in, const float *v_in, float *m_out,
-                      float *v_out)
-{
-    SIMD_LOOP
-    for (size_t i = 0; i < s.n; i++) {
-        float w = s.weight[i], g = update_gradient_of(s.grad[i], w, &s.gradient);
-        float m = m_in[i], v = v_in[i];
-        w = update_by_adam(w, g, &m, &v, &u);
-        m_out[i] = m;
-        v_out[i] = v;
-        s.weight_out[i] = w;
-    }
-}
-
-SIMD_CLONES
-static void adagrad_loop(operands s, update_adagrad u, const float *sum_in, float *sum_out)
-{
-    SIMD_LOOP
-    for (size_t i = 0; i < s.n; i++) {
-        float w = s.weight[i], g = update_gradient_of(s.grad[i], w, &s.gradient), sum = sum_in[i];
-        w = update_by_adagrad(w, g, &sum, &u);
-        sum_out[i] = sum;
-        s.weight_out[i] = w;
-    }
-}
-
-/* State arrays in slot order; `centered` and `momentum` are constants at every call. */
-static inline __attribute__((always_inline)) void
-rmsprop_any(const operands *s, update_rmsprop u, const float *const *in, float *const *out,
-            const bool centered, const bool momentum)
-{
-    const float *square_in = in[0], *avg_in = centered ? in[1] : NULL;
-    const float *v_in = momentum ? in[1 + centered] : NULL;
-    float *square_out = out[0], *avg_out = centered ? out[1] : NULL;
-    float *v_out = momentum ? out[1 + centered] : NULL;
-    SIMD_LOOP
-    for (size_t i = 0; i < s->n; i++) {
-        float w = s->weight[i], g = update_gradient_of(s->grad[i], w, &s->gradient);
-        float square = square_in[i], avg = centered ? avg_in[i] : 0.0f;
-        float v = momentum ? v_in[i] : 0.0f;
-        w = update_by_rmsprop(w, g, &square, centered ? &avg : NULL, momentum ? &v : NULL, &u);
-        square_out[i] = square;
-        if (centered)
-            avg_out[i] = avg;
-        if (momentum)
-            v_out[i] = v;
-        s->weight_out[i] = w;
-    }
-}
-
-SIMD_CLONES
-static void rmsprop_loop(operands s, update_rmsprop u, const float *const *in, float *const *out,
-                         bool centered, bool momentum)
-{
-    if (centered && momentum)
-        rmsprop_any(&s, u, in, out, true, true);
-    else if (centered)
-        rmsprop_any(&s, u, in, out, true, false);
-    else if (momentum)
-        rmsprop_any(&s, u, in, out, false, true);
-    else
-        rmsprop_any(&s, u, in, out, false, false);
-}
-
-static void apply(const update *u, operands s, const float *const *in, float *const *out)
-{
-    switch (u->kind) {
-    case UPDATE_SGD:
-        sgd_loop(s, u->by.sgd.rate);
-        break;
-    case UPDATE_SGD_MOMENTUM:
-        momentum_loop(s, u->by.sgd, in[0], out[0]);
-        break;
-    case UPDATE_ADAM:
-        adam_loop(s, u->by.adam, in[0], in[1], out[0], out[1]);
-        break;
-    case UPDATE_ADAGRAD:
-        adagrad_loop(s, u->by.adagrad, in[0], out[0]);
-        break;
-    case UPDATE_RMSPROP:
-        rmsprop_loop(s, u->by.rmsprop, in, out, u->centered, u->momentum);
-        break;
-    }
-}
+static update_loop *const loops[] = {
+#define UPDATE(KIND, name, slots) [UPDATE_##KIND] = name##_loop,
+#include "optim/update.def"
+#undef UPDATE
+};
 
 void optim_apply(const optim *o, const optim_call *call, size_t n, const float *grad,
                  const float *weight_in, float *weight_out, const float *const *state_in,
                  float *const *state_out)
 {
     update u = update_make(o, call);
-    operands s = {.n = n,
-                  .grad = grad,
-                  .weight = weight_in,
-                  .weight_out = weight_out,
-                  .gradient = u.gradient};
-    apply(&u, s, state_in, state_out);
+    loops[u.kind]((operands){.n = n, .grad = grad, .weight = weight_in, .weight_out = weight_out}, u, state_in,
+                  state_out);
 }
 
 SIMD_CLONES
@@ -260,28 +64,36 @@ static void average(float keep, float take, size_t n, const float *value, const 
         out[i] = update_by_average(value[i], in[i], keep, take);
 }
 
-static void update_span_by(const update *u, size_t at, size_t n, const float *grad, const float *weight_in,
-                           float *weight_out, float *const *state_in, float *const *state_out)
+/* Where a span's vectors begin. */
+static void slots_at(size_t n, size_t at, float *const *slots, float *ret[OPTIM_SLOTS])
 {
-    const float *in[OPTIM_SLOTS] = {NULL};
-    float *out[OPTIM_SLOTS] = {NULL};
-    for (size_t i = 0; i < u->slots; i++) {
-        in[i] = state_in[i] + at;
-        out[i] = state_out[i] + at;
-    }
-    operands s = {.n = n,
-                  .grad = grad + at,
-                  .weight = weight_in + at,
-                  .weight_out = weight_out + at,
-                  .gradient = u->gradient};
-    apply(u, s, in, out);
+    for (size_t i = 0; i < n; i++)
+        ret[i] = slots[i] + at;
+}
+
+static void update_span_by(const update *u, operands s, float *const *in, float *const *out)
+{
+    loops[u->kind](s, *u, (const float *const *)in, out);
 }
 
 /* Memory that held something else before: checkpoints of the same state have the same bytes. */
-static void clear_state(const update *u, size_t at, size_t n, float *const *state_out)
+static void clear_state(size_t n_slots, size_t n, float *const *out)
 {
-    for (size_t i = 0; i < u->slots; i++)
-        memset(state_out[i] + at, 0, n * sizeof(float));
+    for (size_t i = 0; i < n_slots; i++)
+        memset(out[i], 0, n * sizeof(float));
+}
+
+static void keep(size_t n, const float *in, float *out)
+{
+    if (in != out)
+        memcpy(out, in, n * sizeof *out);
+}
+
+static void keep_span(size_t n_slots, operands s, float *const *in, float *const *out)
+{
+    keep(s.n, s.weight, s.weight_out);
+    for (size_t i = 0; i < n_slots; i++)
+        keep(s.n, in[i], out[i]);
 }
 
 void optim_update(const update_part *u, size_t begin, size_t end, const float *grad,
@@ -289,17 +101,23 @@ void optim_update(const update_part *u, size_t begin, size_t end, const float *g
                   float *const *state_out)
 {
     for (size_t i = 0; i < u->n_spans; i++) {
-        const update_span *s = &u->spans[i];
-        size_t from = s->first > begin ? s->first : begin, to = (size_t)s->first + s->n;
+        const update_span *span = &u->spans[i];
+        size_t from = span->first > begin ? span->first : begin, to = (size_t)span->first + span->n;
         to = to < end ? to : end;
         if (from >= to)
             continue;
-        if (s->how == UPDATE_AVERAGE) {
-            average(s->keep, s->take, to - from, grad + from, weight_in + from, weight_out + from);
-            clear_state(&u->by[UPDATE_PLAIN], from, to - from, state_out);
+        operands s = {
+            .n = to - from, .grad = grad + from, .weight = weight_in + from, .weight_out = weight_out + from};
+        float *in[OPTIM_SLOTS] = {NULL}, *out[OPTIM_SLOTS] = {NULL};
+        slots_at(u->slots, from, state_in, in);
+        slots_at(u->slots, from, state_out, out);
+        if (span->how == UPDATE_AVERAGE) {
+            average(span->keep, span->take, s.n, s.grad, s.weight, s.weight_out);
+            clear_state(u->slots, s.n, out);
+        } else if (span->how == UPDATE_NOT) {
+            keep_span(u->slots, s, in, out);
         } else {
-            update_span_by(&u->by[s->how], from, to - from, grad, weight_in, weight_out, state_in,
-                           state_out);
+            update_span_by(&u->rules[span->how], s, in, out);
         }
     }
 }

@@ -11,9 +11,15 @@
  *            w -= lr*(nesterov ? g + momentum*v : v); weight decay is added to g first
  *   adam     L2 decay added to g; adamw: w *= 1 - lr*decay first;
  *            bias-corrected, eps outside the root
+ *   huggingface_adamw  as transformers' AdamW: eps before the bias is corrected, decay after the move
  *   adagrad  lr / (1 + (t-1)*lr_decay); s += g*g; w -= lr*g/(sqrt(s)+eps)
  *   rmsprop  s = alpha*s + (1-alpha)*g*g; w -= lr*g/(sqrt(s)+eps); optional momentum, centered
  *            (s minus the square of the average g, not below 0)
+ *   adadelta, adamax, nadam, radam  as PyTorch has them
+ *   lion     Chen et al. 2023: w *= 1 - lr*decay; w -= lr*sign(beta1*m + (1-beta1)*g);
+ *            m = beta2*m + (1-beta2)*g
+ *   ftrl     McMahan et al. 2013, as TensorFlow with learning_rate_power -0.5: n' = n + g*g;
+ *            z += g - (sqrt(n') - sqrt(n))/lr*w; w = |z| <= l1 ? 0 : (sign(z)*l1 - z) / (sqrt(n')/lr + 2*l2)
  *
  * Constants are combined in double and rounded to float once (1 - beta2 keeps its digits).
  *
@@ -33,7 +39,15 @@ typedef enum optim_kind {
     OPTIM_ADAM,
     OPTIM_ADAMW,
     OPTIM_ADAGRAD,
-    OPTIM_RMSPROP
+    OPTIM_RMSPROP,
+    OPTIM_HUGGINGFACE_ADAMW,
+    OPTIM_ADADELTA,
+    OPTIM_ADAMAX,
+    OPTIM_NADAM,
+    OPTIM_RADAM,
+    OPTIM_LION,
+    OPTIM_FTRL,
+    OPTIM_KINDS
 } optim_kind;
 
 enum { OPTIM_SLOTS = 3 };
@@ -41,18 +55,23 @@ enum { OPTIM_SLOTS = 3 };
 typedef struct optim {
     optim_kind kind;
     double momentum;     /* sgd, rmsprop */
+    bool shares_momentum; /* its state is kept even without: another group has momentum */
     double dampening;    /* sgd */
     bool nesterov;       /* sgd */
-    double beta1, beta2; /* adam, adamw */
-    double alpha;        /* rmsprop */
+    double beta1, beta2; /* all of Adam's kind, lion */
+    bool corrects_bias;  /* huggingface_adamw */
+    double alpha;        /* rmsprop; adadelta's rho */
     bool centered;       /* rmsprop */
     double eps;
     double weight_decay;
+    bool is_decoupled;          /* nadam, radam: decay shrinks the weight */
+    double momentum_decay;      /* nadam */
+    double l1, l2;              /* ftrl */
     double lr_decay;            /* adagrad */
-    double initial_accumulator; /* adagrad */
+    double initial_accumulator; /* adagrad, ftrl */
 } optim;
 
-/* "sgd", "adam", "adamw", "adagrad", "rmsprop"; false for any other name. */
+/* "sgd", "adam", ...; false for any other name. */
 bool optim_kind_of(const char *name, optim_kind *ret);
 
 /* The state vectors this optimizer keeps for each weight, at most OPTIM_SLOTS. */

@@ -165,18 +165,31 @@ static status ps_open_restore(ps *s, const Wire__Setup *m, checkpoint **ret, err
         (long long)m->step, m->restore_dir);
 }
 
+static status check_groups(const flat *f, const config *c, error *err)
+{
+    size_t most = config_count(c, "trainer.optimizer.parameter_groups");
+    for (int32_t i = 0; i < f->n_tensors; i++)
+        if ((size_t)f->tensors[i].group > most)
+            return FAIL(err, E_PROTOCOL, "SETUP: '%s' is of group %d, and the configuration has %zu",
+                        f->tensors[i].name, f->tensors[i].group, most);
+    return OK;
+}
+
 static status build_table(ps *s, const Wire__Setup *m, error *err)
 {
     const config *c = s->o->config;
     checkpoint *restore = NULL;
     loss_scale scale;
     bool restores = m->restore_dir[0] && !m->keep;
+    size_t n_groups;
     if (!loss_scale_unpack(m->loss_scale, &scale))
         return FAIL(err, E_PROTOCOL, "SETUP: the loss scale is out of range");
+    TRY(check_groups(s->plan.declaration.flat, c, err));
     if (restores && s->dir && !is_in_sight(s, m))
         TRY(go_without_dir(s, err));
     if (restores && s->dir)
         TRY(ps_open_restore(s, m, &restore, err));
+    optim_group *groups = optim_groups_settings(c, m->total_steps, &n_groups);
     part_hold *parts = xcalloc((size_t)s->plan.declaration.flat->n_parts + 1, sizeof *parts);
     ps_list_parts(s, parts);
     table_options options = {
@@ -186,8 +199,8 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
                   .batch_size = m->batch_size,
                   .per_step = m->batches_per_step,
                   .drop_last = m->drop_last},
-        .optim = s->plan.optim,
-        .rates = lr_schedule_settings(c, m->total_steps),
+        .groups = groups,
+        .n_groups = n_groups,
         .clip_value = config_has(c, "trainer.grad_clipping")
                           ? (float)config_f64(c, "trainer.grad_clipping")
                           : 0,
@@ -207,6 +220,7 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
         .summed = ps_on_summed, .applied = ps_on_applied, .voted = ps_on_voted, .user = s};
     status st = table_create(&options, &hooks, &s->table, err);
     free(parts);
+    free(groups);
     checkpoint_close(&restore);
     return st;
 }

@@ -13,7 +13,7 @@ static status read_first(const table *t, int32_t part, float *weights, float *co
         return checkpoint_read_part(t->o.restore, part, weights, e->live ? slots : NULL, err);
     flat_part_init(t->o.flat, part, t->o.seed, weights);
     for (size_t i = 0; e->live && i < t->n_slots; i++) {
-        float initial = optim_slot_initial(&t->o.optim, i);
+        float initial = optim_slot_initial(&t->groups[0].optim, i);
         for (size_t k = 0; k < e->pool.n; k++)
             slots[i][k] = initial;
     }
@@ -91,7 +91,12 @@ status table_create(const table_options *options, const table_hooks *hooks, tabl
     t->o.store = part_store_or_host(options->store);
     t->hooks = *hooks;
     t->verdict_step = -1;
-    t->n_slots = optim_slots(&options->optim);
+    t->groups = xcalloc(options->n_groups, sizeof *t->groups);
+    memcpy(t->groups, options->groups, options->n_groups * sizeof *t->groups);
+    t->o.groups = NULL; /* the caller's */
+    t->rules = xcalloc(2 * options->n_groups, sizeof *t->rules);
+    t->is_made = xcalloc(2 * options->n_groups, sizeof *t->is_made);
+    t->n_slots = optim_slots(&t->groups[0].optim);
     t->entries = xcalloc((size_t)options->flat->n_parts, sizeof *t->entries);
     size_t n_terms = 0;
     for (int32_t p = 0; options->votes && p < options->flat->n_live_parts; p++) {
@@ -127,6 +132,9 @@ void table_destroy(table **t)
     host_optimizer_destroy(&(*t)->own);
     free((*t)->terms);
     free((*t)->tensors);
+    free((*t)->groups);
+    free((*t)->rules);
+    free((*t)->is_made);
     free((*t)->spans);
     free((*t)->summing);
     free(*t);

@@ -31,8 +31,7 @@
 #include "common/parts/tree_reducer.h"
 #include "common/parts/verdict.h"
 #include "common/store/checkpoint.h"
-#include "optim/optim.h"
-#include "optim/lr_schedule.h"
+#include "optim/group.h"
 #include "ps/thread_pool.h"
 
 typedef struct table table;
@@ -47,8 +46,8 @@ typedef struct table_options {
     const flat *flat;               /* kept */
     const part_hold *parts;         /* [n_parts] not kept */
     steps steps;
-    optim optim;
-    lr_schedule rates;
+    const optim_group *groups;      /* [n_groups] not kept; the first is that of tensors without another */
+    size_t n_groups;                /* more than any tensor's group */
     float clip_value;               /* 0: none */
     bool votes;                     /* apply only after table_verdict */
     loss_scale_rule scaling;

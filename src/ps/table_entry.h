@@ -42,6 +42,9 @@ struct table {
                                  * in one block of the flat vector's grid of 4096 give, so that it does not
                                  * depend on who holds the part */
     int32_t *tensors;           /* likewise: which tensor */
+    optim_group *groups;        /* [n_groups] */
+    update *rules;              /* [2 n_groups] of a step: rule_of */
+    bool *is_made;              /* likewise: what spans of the part ask for */
     update_span *spans;         /* [the most that a part has] */
     int32_t *summing, n_summing; /* [n_live_parts] parts whose norms are awaited, in their order */
 };

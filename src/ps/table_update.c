@@ -4,15 +4,18 @@
  */
 #include "ps/table_entry.h"
 
+#include <string.h>
+
 /* Where nobody votes. */
 static const verdict as_it_is = {.scale = 1};
 
 /* --- the update --- */
 
-/* What becomes of a tensor's elements; `inverse` of the loss scale. */
+/* What becomes of a tensor's elements; `inverse` of the loss scale. A group has two rules: with decay and
+ * without. */
 static void rule_of(const tensor_decl *d, float inverse, update_span *ret)
 {
-    ret->how = d->kind == TENSOR_STATE ? UPDATE_AVERAGE : d->decay ? UPDATE_DECAYED : UPDATE_PLAIN;
+    ret->how = d->kind == TENSOR_STATE ? UPDATE_AVERAGE : 2 * d->group + d->decay;
     ret->keep = d->momentum;
     ret->take = (1.0f - d->momentum) * inverse;
 }
@@ -35,6 +38,26 @@ static size_t spans_of(const table *t, int32_t part, float inverse)
     return n;
 }
 
+/* Those that the part's spans ask for, at a version, for the step that counts as `step`. */
+static void make_rules(const table *t, const update_part *u, int64_t version, int64_t step, float scale)
+{
+    memset(t->is_made, 0, 2 * t->o.n_groups * sizeof *t->is_made);
+    for (size_t i = 0; i < u->n_spans; i++) {
+        int32_t how = u->spans[i].how;
+        if (how < 0 || t->is_made[how])
+            continue;
+        const optim_group *group = &t->groups[how / 2];
+        t->is_made[how] = true;
+        t->rules[how] = update_make(&group->optim, &(optim_call){
+                                                       .step = step,
+                                                       .rate = lr_schedule_rate(&group->rates, version),
+                                                       .scale = scale,
+                                                       .clip_value = t->o.clip_value,
+                                                       .decay = how % 2,
+                                                   });
+    }
+}
+
 /* The newest weights and state, a step further. What goes out may be the entry's own. */
 static status update_entry(const table *t, int32_t part, float scale, const float *grad, span *out,
                            span *const *slots_out, error *err)
@@ -42,15 +65,11 @@ static status update_entry(const table *t, int32_t part, float scale, const floa
     const entry *e = &t->entries[part];
     loss_scale now = entry_scale(e);
     float *in[OPTIM_SLOTS] = {NULL}, *to[OPTIM_SLOTS] = {NULL};
-    update_part u = {.spans = t->spans, .n_spans = spans_of(t, part, loss_scale_inverse(now))};
-    for (int how = UPDATE_PLAIN; how <= UPDATE_DECAYED; how++)
-        u.by[how] = update_make(&t->o.optim, &(optim_call){
-                                                 .step = e->version + 1 - now.skipped,
-                                                 .rate = lr_schedule_rate(&t->o.rates, e->version),
-                                                 .scale = scale * loss_scale_inverse(now),
-                                                 .clip_value = t->o.clip_value,
-                                                 .decay = how == UPDATE_DECAYED,
-                                             });
+    update_part u = {.rules = t->rules,
+                     .slots = t->n_slots,
+                     .spans = t->spans,
+                     .n_spans = spans_of(t, part, loss_scale_inverse(now))};
+    make_rules(t, &u, e->version, e->version + 1 - now.skipped, scale * loss_scale_inverse(now));
     for (size_t i = 0; i < t->n_slots; i++) {
         in[i] = e->slots[i]->floats;
         to[i] = slots_out[i]->floats;

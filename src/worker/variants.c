@@ -4,6 +4,7 @@
 #include "common/base/log.h"
 #include "metric/metric.h"
 #include "metric/settings.h"
+#include "model/groups.h"
 #include "model/model.h"
 
 #include <stdlib.h>
@@ -25,6 +26,8 @@ status variants_graph(const config *c, const variants *v, batch_shape shape, gra
             .mode = MODEL_TRAIN,
             .freeze = config_json(c, "trainer.freeze"),
             .train = config_json(c, "trainer.train"),
+            .no_grad = config_json(c, "trainer.no_grad"),
+            .optimizer = config_json(c, "trainer.optimizer"),
             .precision = model_precision(c),
         },
         ret, err);
@@ -207,6 +210,17 @@ static void warn_of_fields(const config *c, const variants *v)
     buf_fini(&names);
 }
 
+static void warn_of_groups(const config *c, const variants *v)
+{
+    buf text = BUF_INIT;
+    error err = ERROR_INIT;
+    if (groups_unmatched(c, v->graphs[0], &text, &err) != OK)
+        LOG_W("GROUPS", "%s", err.text);
+    else if (text.size)
+        LOG_W("GROUPS", "no parameter matches %s", text.data);
+    buf_fini(&text);
+}
+
 void variants_warn(const config *c, const variants *v)
 {
     bool stops = config_has(c, "trainer.patience");
@@ -219,6 +233,7 @@ void variants_warn(const config *c, const variants *v)
     if (stops && !config_has(c, "validation_data_path"))
         LOG_W("PATIENCE", "trainer.patience does nothing without validation_data_path");
     warn_of_fields(c, v);
+    warn_of_groups(c, v);
 }
 
 void variants_fini(variants *v)

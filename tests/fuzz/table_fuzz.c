@@ -124,9 +124,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .flat = r.flat,
         .parts = parts,
         .steps = {.examples = BATCHES, .batch_size = 1, .per_step = SLOTS},
-        .optim = {.kind = OPTIM_SGD},
         .schedule = {.in_order = true},
-        .rates = {.kind = LR_SCHEDULE_CONSTANT, .base = 1},
+        .groups = &(optim_group){.optim = {.kind = OPTIM_SGD}, .rates = {.kind = LR_SCHEDULE_CONSTANT, .base = 1}},
+        .n_groups = 1,
         .votes = data[0] & 1,
     };
     table_hooks hooks = {.applied = applied, .voted = voted, .user = &r};

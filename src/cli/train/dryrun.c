@@ -11,7 +11,7 @@
 #include "common/parts/placement.h"
 #include "exec/budget.h"
 #include "exec/exec.h"
-#include "optim/optim.h"
+#include "optim/settings.h"
 #include "worker/memory.h"
 
 #include <stdio.h>
@@ -103,18 +103,6 @@ static json_t *lane_memory(exec_memory m)
                      "sums", (json_int_t)m.sums, "total", (json_int_t)total);
 }
 
-static size_t optimizer_slots(const config *c)
-{
-    optim o = {.kind = OPTIM_SGD};
-    const config *section = config_section(c, "trainer.optimizer");
-    if (!optim_kind_of(config_str(section, "type"), &o.kind))
-        BUG("the option table knows an optimizer that optim does not");
-    if (o.kind == OPTIM_SGD || o.kind == OPTIM_RMSPROP)
-        o.momentum = (float)config_f64(section, "momentum");
-    o.centered = o.kind == OPTIM_RMSPROP && config_bool(section, "centered");
-    return optim_slots(&o);
-}
-
 /* A server keeps two versions of the weights and the optimizer's state, but of frozen parts one; of
  * the server before it in the ring too, where it stands by. */
 static json_t *servers(const flat *f, int n_servers, size_t slots, bool copies)
@@ -146,6 +134,7 @@ static json_t *dryrun_report(const config *c, const shape *s, const built *b)
 {
     const steps *st = &b->steps;
     double flops = graph_flops(b->variants.graphs[0]) / (double)b->variants.shapes[0].examples;
+    const optim moved_by = optim_settings(c);
     json_t *r = json_object();
     json_object_set_new(r, "parameters", parameters(b->variants.flat));
     json_object_set_new(r, "moving", moving_list(&b->moving));
@@ -161,7 +150,7 @@ static json_t *dryrun_report(const config *c, const shape *s, const built *b)
                                   "evaluators", s->evaluators, "lanes_per_worker", s->lanes,
                                   "threads_per_lane", s->threads));
     json_object_set_new(r, "parts", json_integer(b->variants.flat->n_parts));
-    json_object_set_new(r, "servers", servers(b->variants.flat, s->ps > 0 ? s->ps : 1, optimizer_slots(c),
+    json_object_set_new(r, "servers", servers(b->variants.flat, s->ps > 0 ? s->ps : 1, optim_slots(&moved_by),
                                               config_int(c, "distributed.ps_replicas")));
     json_object_set_new(r, "steps",
                         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "examples",

@@ -307,6 +307,20 @@ static status fill_section(resolver *r, const char *schema, const char *path, co
     return OK;
 }
 
+/* AllenNLP's form of a section that lists `parameters`: the list and the other keys, as a pair. */
+static bool is_pair(const option *row, const json_t *value)
+{
+    return json_array_size(value) == 2 && json_is_array(json_array_get(value, 0)) &&
+           json_is_object(json_array_get(value, 1)) && option_find(row->bounds, "parameters", NULL);
+}
+
+static json_t *section_of_pair(const json_t *pair)
+{
+    json_t *section = json_copy(json_array_get(pair, 1));
+    json_object_set(section, "parameters", json_array_get(pair, 0));
+    return section;
+}
+
 /* A section with types may be written as its type alone: "relu" for {type: "relu"}. */
 static status resolve_section(resolver *r, const option *row, const char *path, const json_t *value,
                               json_t **ret)
@@ -316,6 +330,8 @@ static status resolve_section(resolver *r, const option *row, const char *path, 
         short_form = json_object();
         json_object_set(short_form, "type", (json_t *)value);
         value = short_form;
+    } else if (is_pair(row, value)) {
+        value = short_form = section_of_pair(value);
     }
     json_t *out = json_object();
     status st = json_is_object(value) ? fill_section(r, row->bounds, path, value, out)

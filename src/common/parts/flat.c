@@ -337,6 +337,8 @@ void flat_digest(const flat *f, char *ret_hex)
                  float_bits(t->init.b), float_bits(t->momentum), t->decay);
         for (int32_t d = 0; d < t->rank; d++)
             buf_addf(&text, " %" PRId64, t->dim[d]);
+        if (t->group)
+            buf_addf(&text, " group %" PRId32, t->group);
         buf_adds(&text, "\n");
     }
     sha256_hex(text.data, text.size, ret_hex);

@@ -60,6 +60,7 @@ typedef struct tensor_decl {
     init_rule init;
     float momentum; /* TENSOR_STATE: new = momentum * old + (1 - momentum) * value */
     bool decay;     /* TENSOR_TRAINABLE: weight decay applies */
+    int32_t group;  /* TENSOR_TRAINABLE: of the optimizer's groups of parameters; 0: the default one */
 } tensor_decl;
 
 typedef struct part_range {

@@ -49,6 +49,8 @@ static json_t *write_tensor(const flat *f, int32_t i)
                   kinds[t->kind], "offset", (json_int_t)f->offset[i], "init", init, "momentum",
                   (double)t->momentum, "decay", (int)t->decay);
     BUG_ON(!entry);
+    if (t->group)
+        json_object_set_new(entry, "group", json_integer(t->group));
     return entry;
 }
 
@@ -333,6 +335,10 @@ static status manifest_read_tensor(const reader *r, const json_t *entry, tensor_
     TRY(get_f32(r, init, t->name, "a", &t->init.a));
     TRY(get_f32(r, init, t->name, "b", &t->init.b));
     TRY(get_f32(r, entry, t->name, "momentum", &t->momentum));
+    const json_t *group = json_object_get(entry, "group");
+    if (group && (!json_is_integer(group) || json_integer_value(group) < 0 || json_integer_value(group) > INT32_MAX))
+        return lacks(r, t->name, "group", "an integer of 0 or more");
+    t->group = (int32_t)json_integer_value(group);
     return get_bool(r, entry, t->name, "decay", &t->decay);
 }
 

@@ -331,6 +331,7 @@ void wire_declaration_fill(const flat *f, int64_t examples_per_epoch, Wire__Decl
         t->init_b = d->init.b;
         t->momentum = d->momentum;
         t->decay = d->decay;
+        t->group = (uint32_t)d->group;
         ret->tensors[i] = t;
     }
 }
@@ -346,8 +347,8 @@ void wire_declaration_clear(Wire__Declaration *m)
 
 static status wire_read_tensor(const Wire__Tensor *t, tensor_decl *ret, error *err)
 {
-    if (t->n_dim > TENSOR_RANK || t->kind > TENSOR_FROZEN || t->init > INIT_PUSHED)
-        return FAIL(err, E_PROTOCOL, "declaration of '%s': rank, kind or rule out of range", t->name);
+    if (t->n_dim > TENSOR_RANK || t->kind > TENSOR_FROZEN || t->init > INIT_PUSHED || t->group > INT32_MAX)
+        return FAIL(err, E_PROTOCOL, "declaration of '%s': rank, kind, rule or group out of range", t->name);
     *ret = (tensor_decl){
         .name = t->name,
         .rank = (int32_t)t->n_dim,
@@ -355,6 +356,7 @@ static status wire_read_tensor(const Wire__Tensor *t, tensor_decl *ret, error *e
         .init = {.kind = (init_kind)t->init, .a = t->init_a, .b = t->init_b},
         .momentum = t->momentum,
         .decay = t->decay,
+        .group = (int32_t)t->group,
     };
     for (size_t i = 0; i < t->n_dim; i++)
         ret->dim[i] = t->dim[i];

@@ -28,9 +28,15 @@ static const optim optims[] = {
     {.kind = OPTIM_RMSPROP, .alpha = 0.99, .eps = 1e-8, .centered = true, .momentum = 0.9},
 };
 
-/* Spans of all kinds, with gaps behind them; more of them than one launch takes. */
-enum { SPANS = 150 };
+/* Spans of all kinds, with gaps behind them; more of them than one launch takes, and of more rules. */
+enum { SPANS = 150, RULES = 22 };
 static update_span spans[SPANS];
+
+/* Of the first spans few rules; behind them as many as there are. */
+static int32_t how_of(size_t span)
+{
+    return span < 70 ? (int32_t)(span % 4) - 2 : (int32_t)(span % (RULES + 2)) - 2;
+}
 
 static size_t cut(size_t n, size_t most)
 {
@@ -41,12 +47,21 @@ static size_t cut(size_t n, size_t most)
         some = some < n - at ? some : n - at;
         spans[n_spans] = (update_span){.first = (uint32_t)at,
                                        .n = (uint32_t)some,
-                                       .how = (update_how)(n_spans % 3),
+                                       .how = how_of(n_spans),
                                        .keep = 0.9f,
                                        .take = (1.0f - 0.9f) * 0.25f};
         at += (some + 7) / 4 * 4;
     }
     return n_spans;
+}
+
+/* Every rule has a rate of its own. */
+static optim_call call_of(const optim_call *call, int32_t how)
+{
+    optim_call now = *call;
+    now.decay = how % 2;
+    now.rate = call->rate / (float)(1 + how / 2);
+    return now;
 }
 
 /* What lies between spans stays as it was. */
@@ -57,27 +72,46 @@ static void expect(const optim *o, const optim_call *call, size_t n_spans, size_
         memcpy(want_state[k], state_of[k], n * sizeof *want);
     for (size_t i = 0; i < n_spans; i++) {
         const update_span *s = &spans[i];
-        optim_call now = *call;
+        optim_call now = call_of(call, s->how);
         float *state[OPTIM_SLOTS], *w = want + s->first;
         for (size_t k = 0; k < OPTIM_SLOTS; k++)
             state[k] = want_state[k] + s->first;
-        now.decay = s->how == UPDATE_DECAYED;
         if (s->how == UPDATE_AVERAGE)
             average(0.9f, 0.25f, s->n, grad + s->first, w, w);
-        else
+        else if (s->how != UPDATE_NOT)
             optim_apply(o, &now, s->n, grad + s->first, w, w, (const float *const *)state, state);
     }
 }
 
 static update_part part_of(const optim *o, const optim_call *call, size_t n_spans)
 {
-    update_part u = {.spans = spans, .n_spans = n_spans};
-    for (int i = 0; i < 2; i++) {
-        optim_call now = *call;
-        now.decay = i == UPDATE_DECAYED;
-        u.by[i] = update_make(o, &now);
+    static update rules[RULES];
+    for (int32_t i = 0; i < RULES; i++) {
+        optim_call now = call_of(call, i);
+        rules[i] = update_make(o, &now);
     }
-    return u;
+    return (update_part){.rules = rules, .slots = optim_slots(o), .spans = spans, .n_spans = n_spans};
+}
+
+/* A launch takes 64 spans, of 16 rules. */
+static size_t launches(size_t n_spans)
+{
+    size_t n = 0, n_of = 0, n_rules = 0;
+    bool seen[RULES] = {false};
+    for (size_t i = 0; i < n_spans; i++) {
+        bool is_new = spans[i].how >= 0 && !seen[spans[i].how];
+        if (!n || n_of == 64 || n_rules + is_new > 16) {
+            memset(seen, 0, sizeof seen);
+            n_of = n_rules = 0;
+            n++;
+            is_new = spans[i].how >= 0;
+        }
+        n_of++;
+        n_rules += is_new;
+        if (spans[i].how >= 0)
+            seen[spans[i].how] = true;
+    }
+    return n;
 }
 
 /* `shift` floats behind where quads may begin. */
@@ -100,7 +134,7 @@ static void step(const optim *o, const optim_call *call, size_t n, size_t most, 
     launch_update(kernel_test_stream(), &u, there(grad, n, shift), w, state);
     from_device(got, w, n * sizeof *got);
     assert_memory_equal(got, want, n * sizeof *got);
-    assert_int_equal(emu_kernels_run() - kernels, (n_spans + 63) / 64);
+    assert_int_equal(emu_kernels_run() - kernels, launches(n_spans));
     for (size_t k = 0; k < optim_slots(o); k++) {
         from_device(got, state[k], n * sizeof *got);
         assert_memory_equal(got, want_state[k], n * sizeof *got);

@@ -279,9 +279,10 @@ static lane lane_of(size_t n_parts)
     table_options t = {.flat = l.flat,
                        .parts = held,
                        .steps = {.examples = 100, .batch_size = 1, .per_step = 1},
-                       .optim = {.kind = OPTIM_SGD},
                        .schedule = {.in_order = true},
-                       .rates = {.kind = LR_SCHEDULE_CONSTANT, .base = 0.0625},
+                       .groups = &(optim_group){.optim = {.kind = OPTIM_SGD},
+                                                .rates = {.kind = LR_SCHEDULE_CONSTANT, .base = 0.0625}},
+                       .n_groups = 1,
                        .seed = SEED,
                        .store = resident_store(l.r)};
     must(table_create(&t, &quiet_hooks, &l.server, &err), &err);

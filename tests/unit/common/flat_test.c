@@ -205,8 +205,8 @@ static void digest_sees_everything_declared(void **state)
          .momentum = 0.5f},
         {.name = "b", .rank = 1, .dim = {4}, .kind = TENSOR_TRAINABLE, .decay = true},
     };
-    tensor_decl v[11][2];
-    for (int i = 0; i < 11; i++)
+    tensor_decl v[12][2];
+    for (int i = 0; i < 12; i++)
         memcpy(v[i], base, sizeof base);
     v[1][0].name = "c";
     v[2][0].dim[0] = 3, v[2][0].dim[1] = 2;
@@ -218,8 +218,9 @@ static void digest_sees_everything_declared(void **state)
     v[8][0].momentum = 0.25f;
     v[9][1].decay = false;
     v[10][0] = base[1], v[10][1] = base[0];
-    char hex[11][SHA256_HEX], again[SHA256_HEX];
-    for (int i = 0; i < 11; i++) {
+    v[11][1].group = 1;
+    char hex[12][SHA256_HEX], again[SHA256_HEX];
+    for (int i = 0; i < 12; i++) {
         digest_of(v[i], 2, hex[i]);
         for (int j = 0; j < i; j++)
             assert_string_not_equal(hex[i], hex[j]);

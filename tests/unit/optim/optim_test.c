@@ -66,14 +66,20 @@ static optim optim_of(const json_t *c)
         .weight_decay = number(options, "weight_decay", 0),
         .lr_decay = number(options, "lr_decay", 0),
         .initial_accumulator = number(options, "initial_accumulator", 0),
+        .is_decoupled = json_is_true(json_object_get(options, "is_decoupled")),
+        .corrects_bias = json_is_true(json_object_get(options, "corrects_bias")),
+        .momentum_decay = number(options, "momentum_decay", 0),
+        .l1 = number(options, "l1", 0),
+        .l2 = number(options, "l2", 0),
     };
     const char *kind = json_string_value(json_object_get(c, "kind"));
     assert_true(optim_kind_of(kind, &o.kind));
     return o;
 }
 
-/* Within 1e-6 of the largest of the vector, and of each number that is not tiny beside it. */
-static void assert_close(const float *got, const json_t *want)
+/* Within 1e-6 of the largest of the vector, and of each number that is not tiny beside it; in the long cases
+ * roundings of 50 steps come together. */
+static void assert_close(const float *got, const json_t *want, double room_each)
 {
     double largest = 0;
     size_t i;
@@ -82,7 +88,7 @@ static void assert_close(const float *got, const json_t *want)
     json_array_foreach(want, i, v)
     {
         double x = json_number_value(v);
-        double room = 1e-6 * fmax(fabs(x), 0.1 * largest);
+        double room = room_each * fmax(fabs(x), 0.1 * largest);
         if (!(fabs((double)got[i] - x) <= room))
             fail_msg("element %zu: %.9g, want %.9g", i, (double)got[i], x);
     }
@@ -93,12 +99,16 @@ static void play_case(const json_t *file, const json_t *c)
     optim o = optim_of(c);
     const json_t *before = json_object_get(c, "before"), *row, *x;
     vectors v = {0};
+    const json_t *weights = json_object_get(c, "weights");
     size_t step, i, n = json_array_size(json_object_get(file, "start"));
+    double room = json_array_size(weights) > 10 ? 5e-6 : 1e-6;
     json_array_foreach(json_object_get(file, "start"), i, x) v.w[i] = (float)json_number_value(x);
     start_state(&o, &v);
     json_array_foreach(json_object_get(file, "grads"), step, row)
     {
         float grad[N];
+        if (step >= json_array_size(weights))
+            break;
         json_array_foreach(row, i, x) grad[i] = (float)json_number_value(x);
         optim_call call = {
             .step = (int64_t)step + 1,
@@ -108,13 +118,14 @@ static void play_case(const json_t *file, const json_t *c)
             .decay = true,
         };
         apply(&o, &call, 0, n, grad, &v, &v);
-        assert_close(v.w, json_array_get(json_object_get(c, "weights"), step));
+        if (json_is_array(json_array_get(weights, step)))
+            assert_close(v.w, json_array_get(weights, step), room);
     }
     assert_int_equal(json_object_size(json_object_get(c, "state")), optim_slots(&o));
     for (size_t s = 0; s < optim_slots(&o); s++) {
         const json_t *want = json_object_get(json_object_get(c, "state"), optim_slot_name(&o, s));
         assert_non_null(want);
-        assert_close(v.state[s], want);
+        assert_close(v.state[s], want, room);
     }
 }
 
@@ -125,13 +136,13 @@ static void results_are_those_of_pytorch(void **state)
     error err = ERROR_INIT;
     if (json_read_file(TEST_DATA_DIR "/optim.json", &file, &err) != OK)
         fail_msg("%s", err.text);
-    size_t i, seen[OPTIM_RMSPROP + 1] = {0};
+    size_t i, seen[OPTIM_KINDS] = {0};
     json_array_foreach(json_object_get(file, "cases"), i, c)
     {
         play_case(file, c);
         seen[optim_of(c).kind]++;
     }
-    for (size_t k = 0; k <= OPTIM_RMSPROP; k++)
+    for (size_t k = 0; k < OPTIM_KINDS; k++)
         assert_true(seen[k] >= 2);
     json_decref(file);
 }
@@ -142,6 +153,44 @@ typedef struct scalar {
     double w, state[OPTIM_SLOTS];
 } scalar;
 
+static double mu(const optim *o, double t)
+{
+    return o->beta1 * (1 - 0.5 * pow(0.96, t * o->momentum_decay));
+}
+
+static void moments(const optim *o, double g, double *s)
+{
+    s[0] = o->beta1 * s[0] + (1 - o->beta1) * g;
+    s[1] = o->beta2 * s[1] + (1 - o->beta2) * g * g;
+}
+
+static double radam_move(const optim *o, double t, const double *s)
+{
+    double power = pow(o->beta2, t), most = 2 / (1 - o->beta2) - 1, rho = most - 2 * t * power / (1 - power);
+    double mean = s[0] / (1 - pow(o->beta1, t));
+    if (rho <= 5)
+        return mean;
+    double r = sqrt((rho - 4) * (rho - 2) * most / ((most - 4) * (most - 2) * rho));
+    return mean * r * sqrt(1 - power) / (sqrt(s[1]) + o->eps);
+}
+
+static double nadam_move(const optim *o, double t, double g, const double *s)
+{
+    double product = 1;
+    for (double i = 1; i <= t; i++)
+        product *= mu(o, i);
+    double below = sqrt(s[1] / (1 - pow(o->beta2, t))) + o->eps;
+    return (1 - mu(o, t)) / (1 - product) * g / below + mu(o, t + 1) / (1 - product * mu(o, t + 1)) * s[0] / below;
+}
+
+static void ftrl_move(const optim *o, double lr, double g, scalar *x)
+{
+    double *s = x->state, sum = s[0] + g * g;
+    s[1] += g - (sqrt(sum) - sqrt(s[0])) / lr * x->w;
+    s[0] = sum;
+    x->w = fabs(s[1]) <= o->l1 ? 0 : (copysign(o->l1, s[1]) - s[1]) / (sqrt(sum) / lr + 2 * o->l2);
+}
+
 static void formula(const optim *o, const optim_call *call, double g, scalar *x)
 {
     double t = (double)call->step, lr = (double)call->rate, *s = x->state;
@@ -149,9 +198,11 @@ static void formula(const optim *o, const optim_call *call, double g, scalar *x)
     g *= (double)call->scale;
     if (call->clip_value > 0)
         g = fmax(-(double)call->clip_value, fmin((double)call->clip_value, g));
-    if (o->kind == OPTIM_ADAMW)
+    bool shrinks = o->kind == OPTIM_ADAMW || o->kind == OPTIM_LION ||
+                   ((o->kind == OPTIM_NADAM || o->kind == OPTIM_RADAM) && o->is_decoupled);
+    if (shrinks)
         x->w -= lr * decay * x->w;
-    else
+    else if (o->kind != OPTIM_HUGGINGFACE_ADAMW)
         g += decay * x->w;
     switch (o->kind) {
     case OPTIM_SGD:
@@ -187,6 +238,44 @@ static void formula(const optim *o, const optim_call *call, double g, scalar *x)
         x->w -= lr * move;
         break;
     }
+    case OPTIM_HUGGINGFACE_ADAMW: {
+        double fix = o->corrects_bias ? sqrt(1 - pow(o->beta2, t)) / (1 - pow(o->beta1, t)) : 1;
+        moments(o, g, s);
+        x->w -= lr * fix * s[0] / (sqrt(s[1]) + o->eps);
+        x->w -= lr * decay * x->w;
+        break;
+    }
+    case OPTIM_ADADELTA: {
+        s[0] = o->alpha * s[0] + (1 - o->alpha) * g * g;
+        double move = sqrt(s[1] + o->eps) / sqrt(s[0] + o->eps) * g;
+        s[1] = o->alpha * s[1] + (1 - o->alpha) * move * move;
+        x->w -= lr * move;
+        break;
+    }
+    case OPTIM_ADAMAX:
+        s[0] = o->beta1 * s[0] + (1 - o->beta1) * g;
+        s[1] = fmax(o->beta2 * s[1], fabs(g) + o->eps);
+        x->w -= lr / (1 - pow(o->beta1, t)) * s[0] / s[1];
+        break;
+    case OPTIM_NADAM:
+        moments(o, g, s);
+        x->w -= lr * nadam_move(o, t, g, s);
+        break;
+    case OPTIM_RADAM:
+        moments(o, g, s);
+        x->w -= lr * radam_move(o, t, s);
+        break;
+    case OPTIM_LION: {
+        double along = o->beta1 * s[0] + (1 - o->beta1) * g;
+        x->w -= lr * ((along > 0) - (along < 0));
+        s[0] = o->beta2 * s[0] + (1 - o->beta2) * g;
+        break;
+    }
+    case OPTIM_FTRL:
+        ftrl_move(o, lr, g, x);
+        break;
+    case OPTIM_KINDS:
+        break;
     }
 }
 
@@ -199,7 +288,7 @@ static bool coin(const rng *r, uint64_t *at)
 static optim random_optim(const rng *r, uint64_t *at)
 {
     return (optim){
-        .kind = (optim_kind)rng_below(r, (*at)++, OPTIM_RMSPROP + 1),
+        .kind = (optim_kind)rng_below(r, (*at)++, OPTIM_KINDS),
         .momentum = coin(r, at) ? 0.9 : 0,
         .dampening = coin(r, at) ? 0.2 : 0,
         .nesterov = coin(r, at),
@@ -211,6 +300,11 @@ static optim random_optim(const rng *r, uint64_t *at)
         .weight_decay = coin(r, at) ? 0.1 : 0,
         .lr_decay = coin(r, at) ? 0.05 : 0,
         .initial_accumulator = coin(r, at) ? 0.1 : 0,
+        .is_decoupled = coin(r, at),
+        .corrects_bias = coin(r, at),
+        .momentum_decay = coin(r, at) ? 4e-3 : 0.1,
+        .l1 = coin(r, at) ? 0.1 : 0,
+        .l2 = coin(r, at) ? 0.2 : 0,
     };
 }
 
@@ -295,7 +389,7 @@ static void bits_do_not_depend_on_the_cut(void **state)
             assert_memory_equal(&same, &whole, sizeof whole);
         }
     }
-    assert_int_equal(crc, 0xd21770d6);
+    assert_int_equal(crc, 0x205ecaba);
 }
 
 /* State that goes to other memory, a large span of it and off every boundary, is that of a span
@@ -337,7 +431,7 @@ static void decay_and_clipping_can_be_off(void **state)
     (void)state;
     rng r = rng_make(17, RNG_TEST, 0);
     uint64_t at = 0;
-    for (int kind = 0; kind <= OPTIM_RMSPROP; kind++) {
+    for (int kind = 0; kind < OPTIM_KINDS; kind++) {
         optim with = {.kind = (optim_kind)kind,
                       .momentum = 0.9,
                       .beta1 = 0.9,
@@ -361,7 +455,7 @@ static void decay_and_clipping_can_be_off(void **state)
 static void not_a_number_is_not_hidden(void **state)
 {
     (void)state;
-    for (int kind = 0; kind <= OPTIM_RMSPROP; kind++) {
+    for (int kind = 0; kind < OPTIM_KINDS; kind++) {
         optim o = {.kind = (optim_kind)kind,
                    .beta1 = 0.9,
                    .beta2 = 0.99,
@@ -438,9 +532,8 @@ static void statistics_have_no_state(void **state)
     (void)state;
     const optim o = {.kind = OPTIM_SGD, .momentum = 0.9};
     const update_span spans[] = {{.first = 0, .n = 8}, {.first = 8, .n = 8, .how = UPDATE_AVERAGE, .keep = 0.5f}};
-    update_part part = {.spans = spans, .n_spans = sizeof spans / sizeof *spans};
-    part.by[UPDATE_PLAIN] = update_make(&o, &(optim_call){.step = 1, .rate = 0.1f, .scale = 1});
-    part.by[UPDATE_DECAYED] = part.by[UPDATE_PLAIN];
+    const update rule = update_make(&o, &(optim_call){.step = 1, .rate = 0.1f, .scale = 1});
+    update_part part = {.rules = &rule, .slots = 1, .spans = spans, .n_spans = sizeof spans / sizeof *spans};
     float grad[16], in[16], out[16], before[16], after[16];
     for (int i = 0; i < 16; i++)
         grad[i] = in[i] = before[i] = after[i] = 1;

@@ -10,19 +10,21 @@
 
 enum {
     UPDATE_THREADS = 256,
-    UPDATE_SLOTS = 3,
-    UPDATE_SPANS = 64, /* of a launch: they are its arguments */
+    UPDATE_SPANS = 64, /* of a launch: they are its arguments... */
+    UPDATE_RULES = 16, /* ...and so are the rules that they go by */
     SQUARE_BLOCK = 4096,
     SQUARE_LANES = 16,
 };
 
 struct update_rules {
-    update by[2];
+    update at[UPDATE_RULES];
+    int n;
 };
 
 struct update_vectors {
     const float *grad;
     float *weight, *state[UPDATE_SLOTS];
+    int slots;
 };
 
 struct update_spans {
@@ -36,22 +38,13 @@ static __device__ __forceinline__ float update_one(const update &u, float grad, 
 {
     float g = update_gradient_of(grad, w, &u.gradient);
     switch (u.kind) {
-    case UPDATE_SGD:
-        return update_by_sgd(w, g, u.by.sgd.rate);
-    case UPDATE_SGD_MOMENTUM:
-        return update_by_momentum(w, g, &state[0], &u.by.sgd);
-    case UPDATE_ADAM:
-        return update_by_adam(w, g, &state[0], &state[1], &u.by.adam);
-    case UPDATE_ADAGRAD:
-        return update_by_adagrad(w, g, &state[0], &u.by.adagrad);
-    default:
-        break;
+#define UPDATE(KIND, name, slots)                                                                            \
+    case UPDATE_##KIND:                                                                                      \
+        return update_by_##name(w, g, state, &u);
+#include "optim/update.def"
+#undef UPDATE
     }
-    if (u.centered)
-        return update_by_rmsprop(w, g, &state[0], &state[1], u.momentum ? &state[2] : (float *)0,
-                                 &u.by.rmsprop);
-    return update_by_rmsprop(w, g, &state[0], (float *)0, u.momentum ? &state[1] : (float *)0,
-                             &u.by.rmsprop);
+    return w;
 }
 
 /* The last span that begins at i or before; the first does. */
@@ -76,7 +69,7 @@ static __device__ __forceinline__ void update_quad(const update &u, const update
     quad s[UPDATE_SLOTS] = {};
 #pragma unroll
     for (int k = 0; k < UPDATE_SLOTS; k++)
-        if (k < (int)u.slots)
+        if (k < v.slots)
             s[k] = quad_load(v.state[k], i, end, aligned);
 #pragma unroll
     for (int j = 0; j < 4; j++) {
@@ -89,7 +82,7 @@ static __device__ __forceinline__ void update_quad(const update &u, const update
     quad_store(v.weight, i, end, aligned, w);
 #pragma unroll
     for (int k = 0; k < UPDATE_SLOTS; k++)
-        if (k < (int)u.slots)
+        if (k < v.slots)
             quad_store(v.state[k], i, end, aligned, s[k]);
 }
 
@@ -112,33 +105,54 @@ static KERNEL(UPDATE_THREADS, update_all, const __grid_constant__ update_rules r
         int64_t end = (int64_t)s.first + s.n;
         if (s.how == UPDATE_AVERAGE)
             average_quad(s, v, i, end, aligned);
-        else
-            update_quad(rules.by[s.how], v, i, end, aligned);
+        else if (s.how != UPDATE_NOT)
+            update_quad(rules.at[s.how], v, i, end, aligned);
     }
 }
 
-/* How many spans from `at` on go with one launch; they are moved into `ret`. */
-static size_t spans_take(update_spans *ret, const update_span *spans, size_t at, size_t n)
+/* Where a rule of the part stands among those of the launch, behind them if it is new; UPDATE_RULES: there is no
+ * room. `from` says which rules of the part these are. */
+static int rule_take(update_rules *ret, int32_t *from, const update *rules, int32_t how)
 {
-    ret->n = 0;
-    while (at < n && ret->n < UPDATE_SPANS)
-        ret->at[ret->n++] = spans[at++];
+    for (int i = 0; i < ret->n; i++)
+        if (from[i] == how)
+            return i;
+    if (ret->n < UPDATE_RULES) {
+        from[ret->n] = how;
+        ret->at[ret->n] = rules[how];
+    }
+    return ret->n < UPDATE_RULES ? ret->n++ : UPDATE_RULES;
+}
+
+/* How many spans from `at` on go with one launch; they are moved into `ret`, with their rules. */
+static size_t spans_take(update_spans *ret, update_rules *rules, const struct update_part *u, size_t at)
+{
+    int32_t from[UPDATE_RULES];
+    ret->n = rules->n = 0;
+    for (; at < u->n_spans && ret->n < UPDATE_SPANS; at++) {
+        update_span span = u->spans[at];
+        if (span.how >= 0)
+            span.how = rule_take(rules, from, u->rules, span.how);
+        if (span.how == UPDATE_RULES)
+            break;
+        ret->at[ret->n++] = span;
+    }
     return (size_t)ret->n;
 }
 
 void launch_update(cuda_stream stream, const struct update_part *u, const float *grad, float *weight,
                    float *const *state)
 {
-    update_rules rules = {{u->by[0], u->by[1]}};
-    update_vectors v = {grad, weight, {}};
+    update_vectors v = {grad, weight, {}, (int)u->slots};
     bool aligned = rows_aligned(grad, 4) && rows_aligned(weight, 4);
-    for (size_t k = 0; k < u->by[0].slots; k++) {
+    for (size_t k = 0; k < u->slots; k++) {
         v.state[k] = state[k];
         aligned = aligned && rows_aligned(state[k], 4);
     }
+    update_rules rules = {};
     update_spans spans;
     for (size_t at = 0; at < u->n_spans;) {
-        at += spans_take(&spans, u->spans, at, u->n_spans);
+        at += spans_take(&spans, &rules, u, at);
         int64_t stop = (int64_t)u->spans[at - 1].first + u->spans[at - 1].n;
         LAUNCH(update_all, dim3(blocks_for(stop - spans.at[0].first, 4 * UPDATE_THREADS)),
                dim3(UPDATE_THREADS), 0, stream, rules, v, spans, stop, aligned);

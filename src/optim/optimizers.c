@@ -1,0 +1,270 @@
+/*
+ * The optimizers: a row each, with the states it keeps and what makes a step's constants of its settings.
+ */
+#include "common/base/alloc.h"
+#include "common/base/detmath.h"
+#include "optim/optim.h"
+#include "optim/update.h"
+
+#include <math.h>
+#include <string.h>
+
+/* When a state is kept. */
+typedef enum slot_use { SLOT_ALWAYS, SLOT_OF_MOMENTUM, SLOT_OF_CENTERED } slot_use;
+
+typedef struct optim_slot {
+    const char *name;
+    slot_use use;
+    bool begins_filled; /* with initial_accumulator, else with 0 */
+} optim_slot;
+
+typedef struct optimizer {
+    const char *name;
+    optim_slot slots[UPDATE_SLOTS];
+    /* Fills kind and constants. */
+    void (*make)(const optim *o, const optim_call *call, update *u);
+    bool is_decoupled; /* weight decay shrinks the weight, and is not added to the gradient */
+} optimizer;
+
+/* What is left of a weight where decay is decoupled. */
+static float kept_weight(const optim *o, const optim_call *call)
+{
+    return call->decay ? (float)(1.0 - (double)call->rate * o->weight_decay) : 1.0f;
+}
+
+static bool has_momentum(const optim *o)
+{
+    return o->momentum != 0 || o->shares_momentum;
+}
+
+static void make_sgd(const optim *o, const optim_call *call, update *u)
+{
+    bool first = call->step == 1;
+    u->kind = has_momentum(o) ? UPDATE_SGD_MOMENTUM : UPDATE_SGD;
+    u->by.sgd = (update_sgd){.rate = call->rate,
+                             .momentum = (float)o->momentum,
+                             .keep = first ? 0.0f : (float)o->momentum,
+                             .take = first ? 1.0f : (float)(1.0 - o->dampening),
+                             .nesterov = o->nesterov};
+}
+
+static update_adam moments(const optim *o)
+{
+    return (update_adam){.keep_weight = 1.0f,
+                         .beta1 = (float)o->beta1,
+                         .take1 = (float)(1.0 - o->beta1),
+                         .beta2 = (float)o->beta2,
+                         .take2 = (float)(1.0 - o->beta2),
+                         .eps = (float)o->eps};
+}
+
+static double bias(double beta, const optim_call *call)
+{
+    return 1.0 - det_pow(beta, (double)call->step);
+}
+
+static void make_adam(const optim *o, const optim_call *call, update *u)
+{
+    u->kind = UPDATE_ADAM;
+    u->by.adam = moments(o);
+    u->by.adam.rate = (float)((double)call->rate / bias(o->beta1, call));
+    u->by.adam.root = (float)det_sqrt(bias(o->beta2, call));
+}
+
+static void make_adamw(const optim *o, const optim_call *call, update *u)
+{
+    make_adam(o, call, u);
+    u->by.adam.keep_weight = kept_weight(o, call);
+}
+
+static void make_huggingface_adamw(const optim *o, const optim_call *call, update *u)
+{
+    double rate = (double)call->rate;
+    if (o->corrects_bias)
+        rate = rate * det_sqrt(bias(o->beta2, call)) / bias(o->beta1, call);
+    u->kind = UPDATE_HUGGINGFACE_ADAMW;
+    u->by.adam = moments(o);
+    u->by.adam.keep_weight = kept_weight(o, call);
+    u->by.adam.rate = (float)rate;
+}
+
+static void make_adagrad(const optim *o, const optim_call *call, update *u)
+{
+    double rate = (double)call->rate / (1.0 + ((double)call->step - 1.0) * o->lr_decay);
+    u->kind = UPDATE_ADAGRAD;
+    u->by.adagrad = (update_adagrad){.rate = (float)rate, .eps = (float)o->eps};
+}
+
+static void make_rmsprop(const optim *o, const optim_call *call, update *u)
+{
+    if (o->centered)
+        u->kind = has_momentum(o) ? UPDATE_RMSPROP_CENTERED_MOMENTUM : UPDATE_RMSPROP_CENTERED;
+    else
+        u->kind = has_momentum(o) ? UPDATE_RMSPROP_MOMENTUM : UPDATE_RMSPROP;
+    u->by.rmsprop = (update_rmsprop){.rate = call->rate,
+                                     .alpha = (float)o->alpha,
+                                     .take = (float)(1.0 - o->alpha),
+                                     .eps = (float)o->eps,
+                                     .momentum = (float)o->momentum};
+}
+
+static void make_adadelta(const optim *o, const optim_call *call, update *u)
+{
+    u->kind = UPDATE_ADADELTA;
+    u->by.adadelta = (update_adadelta){.rate = call->rate,
+                                       .rho = (float)o->alpha,
+                                       .take = (float)(1.0 - o->alpha),
+                                       .eps = (float)o->eps};
+}
+
+static void make_adamax(const optim *o, const optim_call *call, update *u)
+{
+    u->kind = UPDATE_ADAMAX;
+    u->by.adam = moments(o);
+    u->by.adam.rate = (float)((double)call->rate / bias(o->beta1, call));
+}
+
+/* Decay that either goes with the gradient or shrinks the weight. */
+static void decay_weight(const optim *o, const optim_call *call, update *u, update_adam *moments)
+{
+    if (!o->is_decoupled)
+        return;
+    u->gradient.decay = 0.0f;
+    moments->keep_weight = kept_weight(o, call);
+}
+
+static double nadam_momentum(const optim *o, double step)
+{
+    return o->beta1 * (1.0 - 0.5 * det_pow(0.96, step * o->momentum_decay));
+}
+
+/* The product of all momenta until a step; below 1e-20 it is nothing beside 1. */
+static double nadam_product(const optim *o, int64_t step)
+{
+    double product = 1.0;
+    for (int64_t t = 1; t <= step && product > 1e-20; t++)
+        product *= nadam_momentum(o, (double)t);
+    return product;
+}
+
+static void make_nadam(const optim *o, const optim_call *call, update *u)
+{
+    double rate = (double)call->rate, now = nadam_momentum(o, (double)call->step);
+    double next = nadam_momentum(o, (double)call->step + 1.0), product = nadam_product(o, call->step);
+    u->kind = UPDATE_NADAM;
+    u->by.nadam = (update_nadam){.moments = moments(o),
+                                 .rate_gradient = (float)(rate * (1.0 - now) / (1.0 - product)),
+                                 .rate_mean = (float)(rate * next / (1.0 - product * next))};
+    u->by.nadam.moments.root = (float)det_sqrt(bias(o->beta2, call));
+    decay_weight(o, call, u, &u->by.nadam.moments);
+}
+
+static void make_radam(const optim *o, const optim_call *call, update *u)
+{
+    double t = (double)call->step, most = 2.0 / (1.0 - o->beta2) - 1.0;
+    double of_bias = bias(o->beta2, call), length = most - 2.0 * t * (1.0 - of_bias) / of_bias;
+    u->kind = UPDATE_RADAM;
+    u->by.radam = (update_radam){.moments = moments(o), .is_rectified = length > 5.0};
+    u->by.radam.moments.rate = (float)((double)call->rate / bias(o->beta1, call));
+    if (u->by.radam.is_rectified)
+        u->by.radam.scale = (float)det_sqrt((length - 4.0) * (length - 2.0) * most /
+                                            ((most - 4.0) * (most - 2.0) * length) * of_bias);
+    decay_weight(o, call, u, &u->by.radam.moments);
+}
+
+static void make_lion(const optim *o, const optim_call *call, update *u)
+{
+    u->kind = UPDATE_LION;
+    u->by.lion = (update_lion){.keep_weight = kept_weight(o, call),
+                               .rate = call->rate,
+                               .beta1 = (float)o->beta1,
+                               .take1 = (float)(1.0 - o->beta1),
+                               .beta2 = (float)o->beta2,
+                               .take2 = (float)(1.0 - o->beta2)};
+}
+
+static void make_ftrl(const optim *o, const optim_call *call, update *u)
+{
+    u->kind = UPDATE_FTRL;
+    u->by.ftrl = (update_ftrl){.rate = call->rate,
+                               .inverse = call->rate > 0 ? (float)(1.0 / (double)call->rate) : 0.0f,
+                               .l1 = (float)o->l1,
+                               .l2 = (float)(2.0 * o->l2)};
+}
+
+static const optimizer optimizers[] = {
+    [OPTIM_SGD] = {"sgd", {{"momentum", SLOT_OF_MOMENTUM}}, make_sgd},
+    [OPTIM_ADAM] = {"adam", {{"exp_avg"}, {"exp_avg_sq"}}, make_adam},
+    [OPTIM_ADAMW] = {"adamw", {{"exp_avg"}, {"exp_avg_sq"}}, make_adamw, true},
+    [OPTIM_HUGGINGFACE_ADAMW] = {"huggingface_adamw",
+                                 {{"exp_avg"}, {"exp_avg_sq"}},
+                                 make_huggingface_adamw,
+                                 true},
+    [OPTIM_ADAGRAD] = {"adagrad", {{"sum", .begins_filled = true}}, make_adagrad},
+    [OPTIM_RMSPROP] = {"rmsprop",
+                       {{"square_avg"}, {"grad_avg", SLOT_OF_CENTERED}, {"momentum", SLOT_OF_MOMENTUM}},
+                       make_rmsprop},
+    [OPTIM_ADADELTA] = {"adadelta", {{"square_avg"}, {"acc_delta"}}, make_adadelta},
+    [OPTIM_ADAMAX] = {"adamax", {{"exp_avg"}, {"exp_inf"}}, make_adamax},
+    [OPTIM_NADAM] = {"nadam", {{"exp_avg"}, {"exp_avg_sq"}}, make_nadam},
+    [OPTIM_RADAM] = {"radam", {{"exp_avg"}, {"exp_avg_sq"}}, make_radam},
+    [OPTIM_LION] = {"lion", {{"exp_avg"}}, make_lion, true},
+    [OPTIM_FTRL] = {"ftrl", {{"accumulator", .begins_filled = true}, {"linear"}}, make_ftrl},
+};
+_Static_assert(COUNT_OF(optimizers) == OPTIM_KINDS, "every optimizer has a row");
+
+bool optim_kind_of(const char *name, optim_kind *ret)
+{
+    for (size_t i = 0; i < COUNT_OF(optimizers); i++)
+        if (strcmp(name, optimizers[i].name) == 0) {
+            *ret = (optim_kind)i;
+            return true;
+        }
+    return false;
+}
+
+static bool slot_is_kept(const optim *o, const optim_slot *s)
+{
+    return s->name && (s->use == SLOT_ALWAYS || (s->use == SLOT_OF_CENTERED ? o->centered : has_momentum(o)));
+}
+
+/* The slots in their order; returns their number. */
+static size_t list_slots(const optim *o, const optim_slot *ret[OPTIM_SLOTS])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < UPDATE_SLOTS; i++)
+        if (slot_is_kept(o, &optimizers[o->kind].slots[i]))
+            ret[n++] = &optimizers[o->kind].slots[i];
+    return n;
+}
+
+size_t optim_slots(const optim *o)
+{
+    const optim_slot *ignored[OPTIM_SLOTS];
+    return list_slots(o, ignored);
+}
+
+const char *optim_slot_name(const optim *o, size_t slot)
+{
+    const optim_slot *all[OPTIM_SLOTS];
+    BUG_ON(slot >= list_slots(o, all));
+    return all[slot]->name;
+}
+
+float optim_slot_initial(const optim *o, size_t slot)
+{
+    const optim_slot *all[OPTIM_SLOTS];
+    BUG_ON(slot >= list_slots(o, all));
+    return all[slot]->begins_filled ? (float)o->initial_accumulator : 0.0f;
+}
+
+update update_make(const optim *o, const optim_call *call)
+{
+    const optimizer *row = &optimizers[o->kind];
+    bool adds_decay = call->decay && !row->is_decoupled;
+    update u = {.gradient = {.scale = call->scale,
+                             .limit = call->clip_value > 0 ? call->clip_value : INFINITY,
+                             .decay = adds_decay ? (float)o->weight_decay : 0.0f}};
+    row->make(o, call, &u);
+    return u;
+}

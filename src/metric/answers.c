@@ -98,7 +98,7 @@ static void count_text(metric *m, bool exact, double f1)
     exact_sum_add(&m->state.sums[0], f1);
 }
 
-/* Questions without an answer are left out, as there. */
+/* Of per_instance_em and per_instance_f1: questions without an answer are left out, as there. */
 static status add_instances(metric *m, const metric_batch *b, error *err)
 {
     (void)err;
@@ -132,7 +132,7 @@ static status add_windows(metric *m, const metric_batch *b, error *err)
     return OK;
 }
 
-/* Of a question's windows the first with the highest score counts. */
+/* squad_em and squad_f1: of a question's windows the first with the highest score counts. */
 static void put_questions(metric *m, metric_figures *to)
 {
     metric_state *s = &m->state;

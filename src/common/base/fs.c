@@ -120,7 +120,7 @@ status fs_sync_dir(const char *dir, error *err)
     return failed && cause != EINVAL ? fs_fail(err, "sync", dir) : OK;
 }
 
-static char *parent_of(const char *path)
+char *fs_parent(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return !slash          ? xstrdup(".")
@@ -130,7 +130,7 @@ static char *parent_of(const char *path)
 
 static status sync_parent(const char *path, error *err)
 {
-    char *dir = parent_of(path);
+    char *dir = fs_parent(path);
     status st = fs_sync_dir(dir, err);
     free(dir);
     return st;
@@ -219,7 +219,7 @@ out:
 status fs_mkdir(const char *dir, int levels, error *err)
 {
     struct stat info;
-    char *above = parent_of(dir);
+    char *above = fs_parent(dir);
     status st = levels > 1 ? fs_mkdir(above, levels - 1, err) : OK;
     free(above);
     TRY(st);
@@ -236,7 +236,7 @@ status fs_mkdirs(const char *dir, error *err)
     struct stat info;
     if (stat(dir, &info) == 0 && S_ISDIR(info.st_mode))
         return OK;
-    char *above = parent_of(dir);
+    char *above = fs_parent(dir);
     bool is_top = !*dir || strcmp(above, dir) == 0;
     status st = is_top ? OK : fs_mkdirs(above, err);
     if (st == OK)

@@ -40,6 +40,8 @@ typedef status fs_guard(const void *user, error *err);
 MUST_USE status fs_write_guarded(const char *path, const void *data, size_t bytes, fs_guard *guard,
                                  const void *user, error *err);
 
+/* The folder that a path lies in; "." or "/" where it names none. Free it. */
+char *fs_parent(const char *path);
 /* A name beside `path` that nobody else has, on any host: for what is renamed to it when it is
  * whole. Free it. */
 char *fs_beside(const char *path);

@@ -76,15 +76,6 @@ static void rows_fini(rows *r)
     free(r->names);
 }
 
-/* The folder a path lies in; the caller frees it. */
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return xstrdup(".");
-    return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
-}
-
 static status add_row(st_writer *w, const st_tensor *t, const shard_request *q, error *err)
 {
     for (size_t from = 0; from < t->bytes; from += PIECE) {
@@ -103,7 +94,7 @@ status shard_write(const shard_request *request, char *ret_sha256, uint64_t *ret
     flat_digest(request->flat, digest);
     const st_meta meta[] = {{"step", step}, {"flat_digest", digest}};
 
-    char *folder = folder_of(request->path);
+    char *folder = fs_parent(request->path);
     rows r = list_rows(request);
     st_writer *w = NULL;
     status st = OK;
@@ -141,7 +132,7 @@ status checkpoint_export(const flat *f, const float *values, const char *path, e
     const st_meta meta[] = {{"format", "pt"}};
     size_t n = (size_t)f->n_tensors;
     st_tensor *tensors = list_tensors(f, values);
-    char *folder = folder_of(path);
+    char *folder = fs_parent(path);
     st_writer *w = NULL;
     status st = OK;
     TRY_OUT(st, st_writer_open(path, tensors, n, meta, COUNT_OF(meta), &w, err));

@@ -317,6 +317,7 @@ const char *st_metadata_key(const st_file *f, size_t i)
 
 struct st_writer {
     char *path, *beside; /* where it goes; where it lies until it is whole */
+    int folder;          /* of both: a name may be removed there when the folder itself has got another */
     int fd;
     sha256 hash;
     uint64_t written;  /* bytes of the file so far */
@@ -401,6 +402,22 @@ out:
     return st;
 }
 
+static const char *name_beside(const st_writer *w)
+{
+    const char *slash = strrchr(w->beside, '/');
+    return slash ? slash + 1 : w->beside;
+}
+
+static status writer_create(st_writer *w, error *err)
+{
+    char *folder = fs_parent(w->path);
+    w->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    w->fd = w->folder < 0 ? -1
+                          : openat(w->folder, name_beside(w), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return w->fd < 0 ? fs_fail(err, "create", w->path) : OK;
+}
+
 status st_writer_open(const char *path, const st_tensor *tensors, size_t n, const st_meta *meta,
                       size_t n_meta, st_writer **ret, error *err)
 {
@@ -410,13 +427,12 @@ status st_writer_open(const char *path, const st_tensor *tensors, size_t n, cons
     status st = OK;
     TRY_OUT(st, make_header(path, tensors, n, meta, n_meta, &header, &data_bytes, err));
     w = xcalloc(1, sizeof *w);
-    *w = (st_writer){
-        .path = xstrdup(path), .beside = fs_beside(path), .expected = header.size + data_bytes};
-    w->fd = open(w->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (w->fd < 0) {
-        st = fs_fail(err, "create", path);
-        goto out;
-    }
+    *w = (st_writer){.path = xstrdup(path),
+                     .beside = fs_beside(path),
+                     .folder = -1,
+                     .fd = -1,
+                     .expected = header.size + data_bytes};
+    TRY_OUT(st, writer_create(w, err));
     sha256_begin(&w->hash);
     TRY_OUT(st, write_hashed(w, header.data, header.size, err));
     *ret = w;
@@ -436,6 +452,8 @@ status st_writer_add(st_writer *w, const void *data, size_t bytes, error *err)
 static void writer_free(st_writer **w)
 {
     sha256_drop(&(*w)->hash);
+    if ((*w)->folder >= 0)
+        close((*w)->folder);
     free((*w)->path);
     free((*w)->beside);
     free(*w);
@@ -474,6 +492,7 @@ void st_writer_abort(st_writer **w)
         return;
     if ((*w)->fd >= 0)
         close((*w)->fd);
-    unlink((*w)->beside);
+    if ((*w)->folder >= 0)
+        unlinkat((*w)->folder, name_beside(*w), 0);
     writer_free(w);
 }

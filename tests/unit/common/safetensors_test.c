@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* A file image with this header text and so many zero bytes of data. */
 static unsigned char *image(const char *header, size_t data_bytes, size_t *ret_n)
@@ -271,6 +273,28 @@ static void test_abort_leaves_nothing(void **state)
     free(path);
 }
 
+/* As that of a checkpoint which another server's shard has completed. */
+static void test_a_renamed_folder_keeps_no_half_file(void **state)
+{
+    (void)state;
+    char *fresh = folder_file("step.tmp.1"), *whole = folder_file("step"), *path = folder_file("step.tmp.1/a");
+    const float value = 7;
+    st_tensor t = {.name = "a", .dtype = DT_F32};
+    st_writer *w = NULL;
+    error err = ERROR_INIT;
+    assert_int_equal(mkdir(fresh, 0777), 0);
+    assert_int_equal(st_writer_open(path, &t, 1, NULL, 0, &w, NULL), OK);
+    assert_int_equal(st_writer_add(w, &value, sizeof value, NULL), OK);
+    assert_int_equal(rename(fresh, whole), 0);
+    assert_int_equal(st_writer_close(&w, NULL, NULL, &err), E_IO);
+    assert_non_null(strstr(err.text, "step.tmp.1/a': No such file or directory"));
+    assert_null(w);
+    assert_int_equal(rmdir(whole), 0); /* it is empty */
+    free(path);
+    free(whole);
+    free(fresh);
+}
+
 /* One gets through, whatever becomes of the others. */
 static void test_several_write_one_file(void **state)
 {
@@ -334,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_data_begins_at_a_multiple_of_8),
         cmocka_unit_test(test_writer_refuses),
         cmocka_unit_test(test_abort_leaves_nothing),
+        cmocka_unit_test(test_a_renamed_folder_keeps_no_half_file),
         cmocka_unit_test(test_several_write_one_file),
         cmocka_unit_test(test_random_damage_never_escapes),
     };

@@ -67,7 +67,8 @@ static status copy(const char *from, const char *to, error *err)
 status cloud_hand_over(const cloud_folders *f, error *err)
 {
     static const char *const names[] = {"config.json", "vocabulary.json",   "summary.json",
-                                        "model.onnx",  "model.safetensors", "metrics.json"};
+                                        "model.onnx",  "model.safetensors", "metrics.json",
+                                        "model.tar.gz"};
     if (!f->model || strcmp(f->model, f->job) == 0)
         return OK;
     status st = fs_mkdirs(f->model, err);

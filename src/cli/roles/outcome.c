@@ -1,12 +1,18 @@
 #include "cli/roles/outcome.h"
 
+#include "cli/run/devices.h"
+#include "cli/run/model_archive.h"
 #include "cli/run/onnx_file.h"
+#include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/store/jobend.h"
 #include "common/store/jobstate.h"
+#include "evaluator/evaluator.h"
+#include "evaluator/figures.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 void outcome_note(const jobdir *d, status st, const char *text)
 {
@@ -21,30 +27,147 @@ void outcome_note(const jobdir *d, status st, const char *text)
         LOG_W("NO_STATE", "%s", err.text);
 }
 
-void outcome_write_onnx(const config *c, const jobdir *d)
+static void write_onnx(const config *c, const jobdir *d, const char *vocabulary)
 {
     error err = ERROR_INIT;
-    char *model = jobdir_file(d, "model.safetensors"), *vocabulary = NULL;
-    char *path = jobdir_file(d, "model.onnx");
-    status st = jobdir_read_vocabulary(d, &vocabulary, &err);
-    onnx_file_request request = {
-        .config = c, .model = model, .vocabulary = vocabulary, .path = path};
-    if (st == OK && jobdir_is_ours(d))
-        st = onnx_file_write(&request, &err);
-    if (st != OK)
+    char *model = jobdir_file(d, "model.safetensors"), *path = jobdir_file(d, "model.onnx");
+    onnx_file_request request = {.config = c, .model = model, .vocabulary = vocabulary, .path = path};
+    if (onnx_file_write(&request, &err) != OK)
         LOG_W("NO_ONNX", "model.onnx is not written: %s", err.text);
-    free(vocabulary);
     free(path);
     free(model);
 }
 
+/* Those that did best on validation data, else the last ones. */
+static char *best_weights(const jobdir *d)
+{
+    char *best = jobdir_file(d, "best/model.safetensors");
+    if (fs_exists(best))
+        return best;
+    free(best);
+    return jobdir_file(d, "model.safetensors");
+}
+
+static void write_archive(const config *c, const jobdir *d, const char *model, const char *vocabulary)
+{
+    error err = ERROR_INIT;
+    char *path = jobdir_file(d, "model.tar.gz");
+    if (model_archive_write(path, c, model, vocabulary, &err) != OK)
+        LOG_W("NO_ARCHIVE", "model.tar.gz is not written: %s", err.text);
+    free(path);
+}
+
+/* --- metrics.json --- */
+
+static void put_test(json_t *metrics, const json_t *found)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)found, name, value)
+    {
+        char *key = xasprintf("test_%s", name);
+        json_object_set(metrics, key, value);
+        free(key);
+    }
+}
+
+/* As AllenNLP counts it: MB of 2^20 bytes that were resident at once. */
+static void put_memory(json_t *metrics)
+{
+    struct rusage used;
+    if (getrusage(RUSAGE_SELF, &used) == 0)
+        json_object_set_new(metrics, "peak_worker_0_memory_MB", json_real((double)used.ru_maxrss / 1024.0));
+}
+
+static status evaluate_test(const config *c, const char *model, const char *vocabulary, json_t *into,
+                            error *err)
+{
+    const dataset_part whole = {.to = 1.0};
+    evaluator_request request = {
+        .config = c,
+        .model = model,
+        .data_path = config_str(c, "test_data_path"),
+        .part = &whole,
+        .vocabulary = vocabulary,
+        .device = devices_one((int)config_int(c, "trainer.threads")),
+    };
+    metric_set means;
+    metric_figures figures;
+    TRYF(evaluator_evaluate(&request, 1, NULL, NULL, &means, &figures, err), err, "test_data_path");
+    buf said = BUF_INIT;
+    figures_say(&means, &figures, &said);
+    LOG_I("TESTED", "data=%s%s", request.data_path, said.data ? said.data : "");
+    figures_put(into, &means, &figures);
+    buf_fini(&said);
+    metric_figures_fini(&figures);
+    return OK;
+}
+
+/* Once: what is in metrics.json already stays. */
+static status test(const config *c, const char *model, const char *vocabulary, json_t *metrics, error *err)
+{
+    if (!config_bool(c, "evaluate_on_test") || json_object_get(metrics, "test_loss"))
+        return OK;
+    json_t *found = json_object();
+    status st = evaluate_test(c, model, vocabulary, found, err);
+    if (st == OK)
+        put_test(metrics, found);
+    json_decref(found);
+    return st;
+}
+
+static status complete_metrics(const config *c, const jobdir *d, const char *model, const char *vocabulary,
+                               bool is_alone, error *err)
+{
+    json_t *metrics = NULL;
+    char *path = jobdir_file(d, "metrics.json");
+    status st = json_read_file(path, &metrics, err);
+    free(path);
+    TRY(st);
+    if (is_alone)
+        put_memory(metrics);
+    st = test(c, model, vocabulary, metrics, err);
+    if (st == OK)
+        st = jobdir_write_json(d, "metrics.json", metrics, err);
+    json_decref(metrics);
+    return st;
+}
+
+static bool has_file(const jobdir *d, const char *name)
+{
+    char *path = jobdir_file(d, "%s", name);
+    bool is_there = fs_exists(path);
+    free(path);
+    return is_there;
+}
+
+/* `is_new`: what is there is of an earlier end. */
+static status leave(const config *c, const jobdir *d, bool is_new, bool is_alone, error *err)
+{
+    char *vocabulary = NULL;
+    TRY(jobdir_read_vocabulary(d, &vocabulary, err));
+    char *model = best_weights(d);
+    if (is_new || !has_file(d, "model.onnx"))
+        write_onnx(c, d, vocabulary);
+    status st = complete_metrics(c, d, model, vocabulary, is_alone, err);
+    if (is_new || !has_file(d, "model.tar.gz"))
+        write_archive(c, d, model, vocabulary);
+    free(model);
+    free(vocabulary);
+    return st;
+}
+
+status outcome_leave(const config *c, const jobdir *d, bool is_alone, error *err)
+{
+    return jobdir_is_ours(d) ? leave(c, d, true, is_alone, err) : OK;
+}
+
 void outcome_complete(const config *c, jobdir *d)
 {
+    error err = ERROR_INIT;
     if (!jobend_complete(d))
         return;
-    char *path = jobdir_file(d, "model.onnx");
-    if (!fs_exists(path))
-        outcome_write_onnx(c, d);
-    free(path);
+    if (leave(c, d, false, false, &err) != OK)
+        LOG_W("NO_TEST", "metrics.json is not completed: %s", err.text);
     jobdir_let_go(d);
 }

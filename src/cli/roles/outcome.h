@@ -13,9 +13,17 @@
  * not come as far. Does nothing for a process that does not hold the job dir. Warns where it fails. */
 void outcome_note(const jobdir *d, status st, const char *text);
 
-/* model.onnx, the network as other programs read it. `tequio export` can make it later, so a job is done
- * without it: where the master does not see the data, or ONNX cannot say the network. Warns then. */
-void outcome_write_onnx(const config *c, const jobdir *d);
+/* What a job that is done leaves beside its weights, and is done without:
+ *
+ *   model.onnx      the network as other programs read it; not where the master does not see the data, or ONNX
+ *                   cannot say the network
+ *   metrics.json    peak_worker_0_memory_MB, where this process has all lanes; with evaluate_on_test, test_*
+ *                   of the best weights
+ *   model.tar.gz    the best weights as an archive (cli/run/model_archive.h)
+ *
+ * `tequio export` and `evaluate` can make up for what cannot be. Warns then; but the result is that of the
+ * evaluation, which somebody asked for. */
+MUST_USE status outcome_leave(const config *c, const jobdir *d, bool is_alone, error *err);
 
 /* Of a job that was done before this start: completes what the last master did not come to, if it was killed
  * as it left. Does nothing while another process holds the job dir, or where it cannot be written. */

@@ -395,9 +395,8 @@ static status roles_process_run_task(process *p, error *err)
         st = run_roles(p, err);
     outcome_note(p->dir, st, err->text);
     if (st == OK)
-        outcome_write_onnx(p->o->config, p->dir);
-    else
-        undo_start(p, st);
+        return outcome_leave(p->o->config, p->dir, p->c->origin == CLUSTER_LOCAL, err);
+    undo_start(p, st);
     return st;
 }
 

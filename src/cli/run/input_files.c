@@ -143,8 +143,9 @@ status input_files_check(const config *c, error *err)
 {
     arena *memory = arena_create();
     status st = OK;
+    bool tests = config_bool(c, "evaluate_on_test");
     for (const input_file_name *n = input_files_names(c, memory); st == OK && n->key; n++)
-        if (strcmp(n->key, "test_data_path") != 0) /* nobody evaluates on it yet */
+        if (tests || strcmp(n->key, "test_data_path") != 0)
             st = check_name(n, err);
     arena_destroy(&memory);
     return st;

@@ -58,6 +58,7 @@ static const struct {
 } files[] = {
     {"model.safetensors", "the trained weights"},
     {"model.onnx", "the network with them, for other programs"},
+    {"model.tar.gz", "the best weights and the configuration, as one file"},
     {"best", "the weights that did best on validation data"},
     {"summary.json", "figures of the whole run"},
     {"metrics.json", "metrics at the end"},

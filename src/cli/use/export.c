@@ -33,7 +33,7 @@ static status export_safetensors(const trained_model *s, const char *path, error
 
 static status export_onnx(const args *a, trained_model *s, const char *path, error *err)
 {
-    TRY(trained_model_configure(s, args_text(a, "config"), err));
+    TRY(trained_model_configure(s, args_text(a, "config"), NULL, err));
     onnx_file_request request = {
         .config = s->config, .model = s->model, .data = args_text(a, "data"),
         .vocabulary = s->vocabulary, .path = path};

@@ -70,7 +70,7 @@ static status generate(const args *a, trained_model *s, weights **w, generation 
     };
     TRY(read_temperature(a, &options.temperature, err));
     TRY(trained_model_find(a->operands[0], s, err));
-    TRY(trained_model_configure(s, args_text(a, "config"), err));
+    TRY(trained_model_configure(s, args_text(a, "config"), NULL, err));
     TRY(weights_open(s->model, w, err));
     options.config = s->config;
     options.vocabulary = s->vocabulary;

@@ -3,118 +3,37 @@
  * command of that name gives it.
  */
 #include "cli/commands.h"
-#include "cli/use/answer_line.h"
-#include "cli/use/prediction_line.h"
+#include "cli/use/predictions.h"
 #include "cli/use/trained_model.h"
 #include "common/base/alloc.h"
-#include "common/base/buf.h"
-#include "common/base/fs.h"
-#include "evaluator/evaluator.h"
+#include "common/base/log.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-typedef struct writer {
-    FILE *to;
-    const char *path; /* "standard output", or that of --output-file */
-    bool with_inputs;
-    int64_t limit;    /* examples; 0: all */
-    int64_t done;
-    buf line;
-    answer_lines answers; /* of examples that are parts of questions */
-} writer;
-
-static status write_line(writer *w, bool *ret_enough, error *err)
+static status predict(const args *a, trained_model *s, error *err)
 {
-    if (w->line.size == 0)
-        return OK;
-    if (fwrite(w->line.data, 1, w->line.size, w->to) != w->line.size)
-        return FAIL(err, E_IO, "write to '%s': %s", w->path, strerror(errno));
-    *ret_enough = ++w->done == w->limit;
-    return OK;
-}
-
-static status take_answer(void *user, const evaluation_predictions *a, bool *ret_enough, error *err)
-{
-    writer *w = user;
-    for (int64_t i = 0; i < a->examples && !*ret_enough; i++) {
-        buf_clear(&w->line);
-        if (answer_lines_fit(a))
-            TRY(answer_lines_take(&w->answers, a, i, w->with_inputs, &w->line, err));
-        else
-            prediction_line(a, i, w->done, w->with_inputs, &w->line);
-        TRY(write_line(w, ret_enough, err));
-    }
-    return OK;
-}
-
-/* The last question has no other behind it. */
-static status end_answers(writer *w, error *err)
-{
-    bool enough = w->limit > 0 && w->done == w->limit;
-    buf_clear(&w->line);
-    if (!enough)
-        answer_lines_end(&w->answers, &w->line);
-    return write_line(w, &enough, err);
-}
-
-static status predict_into(const args *a, const trained_model *s, writer *w, error *err)
-{
+    const char *data = NULL;
+    TRY(trained_model_data(a, &data, err));
+    if (!data)
+        return FAIL(err, E_USAGE, "predict: --data is missing; it takes the examples");
+    if (args_has(a, "predictor"))
+        LOG_W("ALLENNLP", "--predictor %s is ignored: lines of JSON follow from the model's loss",
+              args_text(a, "predictor"));
+    TRY(trained_model_take(s, a, err));
     evaluator_request request = {
         .config = s->config,
         .model = s->model,
         .batch_size = args_count(a, "batch-size", 0),
         .batch_key = "--batch-size",
-        .data_path = args_text(a, "data"),
+        .data_path = data,
         .vocabulary = s->vocabulary,
     };
     dataset_part part;
     TRY(trained_model_part(a, &part, &request.part, err));
     TRY(trained_model_device(s, a, &request.device, err));
-    status st = evaluator_predict(&request, take_answer, w, err);
-    if (st == OK)
-        st = end_answers(w, err);
-    answer_lines_fini(&w->answers);
-    buf_fini(&w->line);
-    return st;
-}
-
-/* The file has its name once it is whole. */
-static status predict_to_file(const args *a, const trained_model *s, writer *w, error *err)
-{
-    char *beside = fs_beside(w->path);
-    status st = OK;
-    w->to = fopen(beside, "we");
-    if (!w->to)
-        st = FAIL(err, E_IO, "open '%s': %s", w->path, strerror(errno));
-    if (st == OK)
-        st = predict_into(a, s, w, err);
-    if (w->to && fclose(w->to) != 0 && st == OK)
-        st = FAIL(err, E_IO, "write to '%s': %s", w->path, strerror(errno));
-    if (st == OK && rename(beside, w->path) != 0)
-        st = FAIL(err, E_IO, "rename to '%s': %s", w->path, strerror(errno));
-    if (st != OK)
-        remove(beside);
-    free(beside);
-    return st;
-}
-
-static status predict(const args *a, trained_model *s, error *err)
-{
-    if (!args_has(a, "data"))
-        return FAIL(err, E_USAGE, "predict: --data is missing; it takes the examples");
-    TRY(trained_model_find(a->operands[0], s, err));
-    TRY(trained_model_configure(s, args_text(a, "config"), err));
-    writer w = {.path = args_text(a, "output-file"),
-                .with_inputs = args_has(a, "with-inputs"),
-                .limit = args_count(a, "limit", 0)};
-    if (w.path)
-        return predict_to_file(a, s, &w, err);
-    w.path = "standard output";
-    w.to = stdout;
-    return predict_into(a, s, &w, err);
+    predictions how = {.path = args_text(a, "output-file"),
+                       .with_inputs = args_has(a, "with-inputs"),
+                       .is_silent = args_has(a, "silent"),
+                       .limit = args_count(a, "limit", 0)};
+    return predictions_write(&how, &request, err);
 }
 
 static int run_predict(const args *a, error *err)
@@ -130,31 +49,37 @@ static int run_predict(const args *a, error *err)
 
 static const flag predict_flags[] = {
     {"data", 0, FLAG_PATH, "PATH", INPUT,
-     "The examples, as validation_dataset_reader reads them, but all of them.", 0, 0},
+     "The examples, as validation_dataset_reader reads them, but all of them; FILE says the same.", 0, 0},
     SUBJECT_RANGE_FLAG(INPUT),
     {"limit", 0, FLAG_COUNT, "N", INPUT, "The first so many examples only.", 1, INT64_MAX},
     {"config", 0, FLAG_PATH, "CONFIG", INPUT,
      "The model's configuration; default: config.json of the job that made it.", 0, 0},
+    SUBJECT_ALLENNLP_FLAGS(INPUT, 0),
     SUBJECT_BATCH_FLAG(INPUT),
     SUBJECT_DEVICE_FLAGS(INPUT),
+    {"use-dataset-reader", 0, FLAG_SWITCH, NULL, INPUT, "As AllenNLP's flag: it is always so.", 0, 0},
+    {"dataset-reader-choice", 0, FLAG_CHOICE, "validation", INPUT, "As AllenNLP's flag: it is always so.", 0, 0},
+    {"predictor", 0, FLAG_TEXT, "NAME", INPUT,
+     "As AllenNLP's flag; nothing depends on it, and a warning says so.", 0, 0},
     {"with-inputs", 0, FLAG_SWITCH, NULL, OUTPUT,
      "Give what the model was shown too, as \"inputs\".", 0, 0},
+    {"silent", 0, FLAG_SWITCH, NULL, OUTPUT, "Print nothing on standard output.", 0, 0},
     {"output-file", 'o', FLAG_PATH, "FILE", OUTPUT,
      "Write there instead of to standard output; FILE is there once it is whole.", 0, 0},
 };
 
 const command command_predict = {
     .name = "predict",
-    .operands = "JOB_DIR|MODEL",
+    .operands = "JOB_DIR|MODEL [FILE]",
     .min_operands = 1,
-    .max_operands = 1,
+    .max_operands = 2,
     .summary = "Print what a trained model says to each example, as lines of JSON.",
     .about =
         "Runs a trained model over examples and prints one line of JSON for each, in their order: "
         "its number from 0, the label and the probabilities that follow by the loss the model was "
         "trained with, and the outputs of the model by their names. Of a job dir the final "
         "model.safetensors is taken, or the newest checkpoint where training goes on; "
-        "JOB_DIR/best, a checkpoint folder "
+        "JOB_DIR/best, model.tar.gz, a checkpoint folder "
         "or a .safetensors file may be named as well.",
     .flags = predict_flags,
     .n_flags = COUNT_OF(predict_flags),

@@ -2,8 +2,10 @@
 
 #include "cli/run/config_notes.h"
 #include "cli/run/devices.h"
+#include "cli/run/model_archive.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/base/log.h"
 #include "common/store/checkpoint.h"
 
 #include <libgen.h>
@@ -61,8 +63,12 @@ status trained_model_find(const char *path, trained_model *s, error *err)
 {
     if (!fs_exists(path))
         return FAIL(err, E_DATA,
-                    "'%s' does not exist; give a job dir, a checkpoint or a .safetensors file",
+                    "'%s' does not exist; give a job dir, an archive, a checkpoint or a .safetensors file",
                     path);
+    if (model_archive_is(path)) {
+        TRY(model_archive_unpack(path, &s->unpacked, err));
+        path = s->unpacked;
+    }
     s->config_path = existing(path, "config.json");
     if (s->config_path)
         return find_weights(path, &s->model, err);
@@ -85,18 +91,45 @@ static status read_vocabulary(trained_model *s, error *err)
     return st;
 }
 
-status trained_model_configure(trained_model *s, const char *given, error *err)
+status trained_model_configure(trained_model *s, const char *given, const char *overrides, error *err)
 {
     if (!given && !s->config_path)
         return FAIL(err, E_USAGE, "no config.json beside '%s': give --config", s->model);
-    config_source source = {.path = given ? given : s->config_path};
+    config_source source = {.path = given ? given : s->config_path, .overrides = overrides};
     TRY(config_load(&source, &s->config, err));
     config_notes_log(s->config);
     return s->config_path ? read_vocabulary(s, err) : OK;
 }
 
+status trained_model_take(trained_model *s, const args *a, error *err)
+{
+    const char *weights = args_text(a, "weights-file");
+    TRY(trained_model_find(a->operands[0], s, err));
+    if (weights && !fs_exists(weights))
+        return FAIL(err, E_DATA, "--weights-file '%s' does not exist", weights);
+    if (weights) {
+        free(s->model);
+        s->model = xstrdup(weights);
+    }
+    return trained_model_configure(s, args_text(a, "config"), args_text(a, "overrides"), err);
+}
+
+status trained_model_data(const args *a, const char **ret, error *err)
+{
+    const char *named = args_text(a, "data"), *operand = a->n_operands > 1 ? a->operands[1] : NULL;
+    if (named && operand)
+        return FAIL(err, E_USAGE, "%s: '%s' and --data '%s' both name the examples: give one of them",
+                    a->command->name, operand, named);
+    *ret = named ? named : operand;
+    return OK;
+}
+
 void trained_model_fini(trained_model *s)
 {
+    error ignored = ERROR_INIT;
+    if (s->unpacked && fs_remove_tree(s->unpacked, &ignored) != OK)
+        LOG_W("LEFT", "%s", ignored.text);
+    free(s->unpacked);
     config_destroy(&s->config);
     free(s->model);
     free(s->config_path);
@@ -125,19 +158,24 @@ status trained_model_part(const args *a, dataset_part *part, const dataset_part 
                     "%s: --range '%s': must be two shares of the data from 0 to 1, the lower one "
                     "first, as 0.9,1",
                     a->command->name, range);
-    *ret_part = range || args_has(a, "data") ? part : NULL;
+    *ret_part = range || args_has(a, "data") || a->n_operands > 1 ? part : NULL;
     return OK;
 }
 
 status trained_model_device(const trained_model *s, const args *a, backend_choice *ret, error *err)
 {
     int threads = (int)args_count(a, "threads", config_int(s->config, "trainer.threads"));
-    if (!args_has(a, "device")) {
+    const char *allennlp = args_text(a, "cuda-device"), *name = args_text(a, "device");
+    if (allennlp && name)
+        return FAIL(err, E_USAGE, "%s: --device and --cuda-device both say where: give one of them", a->command->name);
+    if (!allennlp && !name) {
         *ret = devices_one(threads);
         return OK;
     }
-    if (backend_named(args_text(a, "device"), threads, ret, err) == OK)
+    if (allennlp)
+        name = allennlp[0] == '-' ? "cpu" : allennlp;
+    if (backend_named(name, threads, ret, err) == OK)
         return OK;
-    error_prepend(err, "%s: --device", a->command->name);
+    error_prepend(err, "%s: --%s", a->command->name, allennlp ? "cuda-device" : "device");
     return E_USAGE;
 }

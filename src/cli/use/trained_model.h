@@ -6,6 +6,7 @@
  *   JOB_DIR/best                the model.safetensors in it
  *   checkpoints/step-N          that checkpoint
  *   a .safetensors file         itself
+ *   an archive (model.tar.gz)   what it holds
  *
  * Threads: main thread only.
  */
@@ -22,13 +23,30 @@ typedef struct trained_model {
     char *config_path;  /* config.json of the job it belongs to; NULL: none was found */
     config *config;     /* NULL before trained_model_configure */
     char *vocabulary;   /* of that job; NULL if its data have none, and before trained_model_configure */
+    char *unpacked;     /* the folder of temporary files of an archive; NULL: it is none */
 } trained_model;
 
 /* *s is zeroed and is to be trained_model_fini'd whatever comes of it. E_DATA, E_IO. */
 MUST_USE status trained_model_find(const char *path, trained_model *s, error *err);
 
-/* Loads the configuration, `given` (may be NULL) before the job's own; E_USAGE if there is none. */
-MUST_USE status trained_model_configure(trained_model *s, const char *given, error *err);
+/* Loads the configuration, `given` before the job's own, with `overrides` over it; both may be NULL. E_USAGE if
+ * there is none. */
+MUST_USE status trained_model_configure(trained_model *s, const char *given, const char *overrides, error *err);
+
+/* Both, as the operands and flags below say; with `weights-file` the model's weights are those. */
+MUST_USE status trained_model_take(trained_model *s, const args *a, error *err);
+
+/* The examples: --data, or the second operand, which is AllenNLP's way to say it. E_USAGE for both. */
+MUST_USE status trained_model_data(const args *a, const char **ret, error *err);
+
+/* Flags of AllenNLP's evaluate and predict that several commands have. */
+#define SUBJECT_ALLENNLP_FLAGS(group, letter)                                                      \
+    {"weights-file", 0, FLAG_PATH, "FILE", group,                                                  \
+     "A .safetensors file or a checkpoint whose weights are taken in place of the model's.", 0, 0}, \
+    {                                                                                              \
+        "overrides", letter, FLAG_TEXT, "JSON", group,                                             \
+            "Values that replace those of the configuration: an object, nested or with dotted keys.", 0, 0 \
+    }
 
 /* What of the data is read: of --data all, or of either what --range says. *ret_part is NULL where
  * that is the configuration's business, else `part`. E_USAGE. */
@@ -55,6 +73,8 @@ MUST_USE status trained_model_device(const trained_model *s, const args *a, back
     {"device", 0, FLAG_TEXT, "DEVICE", group,                                                      \
      "cpu, or a GPU as 0, cuda:0 or /gpu:0; default: the first GPU, or the CPU where there is none.", \
      0, 0},                                                                                        \
+    {"cuda-device", 0, FLAG_TEXT, "N", group,                                                      \
+     "As --device, in AllenNLP's words: a negative number is the CPU.", 0, 0},                     \
     {                                                                                              \
         "threads", 0, FLAG_COUNT, "N", group,                                                      \
             "CPU threads; default: trainer.threads. The last digits of a sum depend on it.", 1,    \

@@ -165,10 +165,19 @@ static status check_standbys(const json_t *tree, error *err)
     return OK;
 }
 
+static status check_test(const json_t *tree, error *err)
+{
+    bool tests = json_is_true(json_object_get(tree, "evaluate_on_test"));
+    if (tests && json_is_null(json_object_get(tree, "test_data_path")))
+        return FAIL(err, E_CONFIG, "evaluate_on_test: true needs test_data_path");
+    return OK;
+}
+
 status constraints_check(const json_t *tree, error *err)
 {
     for (size_t i = 0; i < option_limit_count; i++)
         TRY(check_limit(&option_limits[i], tree, err));
+    TRY(check_test(tree, err));
     TRY(check_optimizer(tree, err));
     TRY(check_groups(tree, err));
     TRY(check_standbys(tree, err));

@@ -58,7 +58,7 @@ bool jobdir_is_before(const char *name)
 /* Files that only the job's master writes, by the beginnings of their names. */
 static const char *const in_top[] = {
     "job.json",   "state.json",     "config.json",  "vocabulary.json",   "journal",    "metrics",
-    "checkpoint", "rewound.events", "summary.json", "model.safetensors", "model.onnx",
+    "checkpoint", "rewound.events", "summary.json", "model.safetensors", "model.onnx", "model.tar.gz",
 };
 static const char *const in_best[] = {"metrics.json", "model.safetensors"};
 

@@ -2,11 +2,10 @@
 #include "data/index/archive.h"
 
 #include "common/base/alloc.h"
+#include "data/index/tar.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { TAR_MAGIC = 257 };
 
 archive_kind archive_kind_of(const unsigned char *data, size_t bytes)
 {

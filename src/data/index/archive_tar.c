@@ -3,22 +3,13 @@
 
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
+#include "data/index/tar.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 512, LONG_NAME_MOST = 1 << 20 };
-
-/* Where the fields of a head stand, and how long they are. */
-enum {
-    NAME = 0, NAME_BYTES = 100,
-    SIZE = 124, SIZE_BYTES = 12,
-    CHECKSUM = 148, CHECKSUM_BYTES = 8,
-    KIND = 156,
-    MAGIC = 257,
-    PREFIX = 345, PREFIX_BYTES = 155,
-};
+enum { LONG_NAME_MOST = 1 << 20 };
 
 typedef struct tar_reader {
     const unsigned char *data;
@@ -59,18 +50,18 @@ static bool read_number(const unsigned char *p, size_t n, uint64_t *ret)
 static bool checksum_fits(const unsigned char *head)
 {
     uint64_t stored, sum = 0;
-    for (size_t i = 0; i < BLOCK; i++)
-        sum += i >= CHECKSUM && i < CHECKSUM + CHECKSUM_BYTES ? ' ' : head[i];
-    return read_number(head + CHECKSUM, CHECKSUM_BYTES, &stored) && stored == sum;
+    for (size_t i = 0; i < TAR_BLOCK; i++)
+        sum += i >= TAR_CHECKSUM && i < TAR_CHECKSUM + TAR_CHECKSUM_BYTES ? ' ' : head[i];
+    return read_number(head + TAR_CHECKSUM, TAR_CHECKSUM_BYTES, &stored) && stored == sum;
 }
 
 static char *short_name(const unsigned char *head)
 {
-    int name = (int)strnlen((const char *)head + NAME, NAME_BYTES);
+    int name = (int)strnlen((const char *)head + TAR_NAME, TAR_NAME_BYTES);
     int prefix =
-        memcmp(head + MAGIC, "ustar", 6) == 0 ? (int)strnlen((const char *)head + PREFIX, PREFIX_BYTES) : 0;
-    return xasprintf("%.*s%s%.*s", prefix, (const char *)head + PREFIX, prefix ? "/" : "", name,
-                     (const char *)head + NAME);
+        memcmp(head + TAR_MAGIC, "ustar", 6) == 0 ? (int)strnlen((const char *)head + TAR_PREFIX, TAR_PREFIX_BYTES) : 0;
+    return xasprintf("%.*s%s%.*s", prefix, (const char *)head + TAR_PREFIX, prefix ? "/" : "", name,
+                     (const char *)head + TAR_NAME);
 }
 
 /* "<length> <key>=<value>\n", again and again. */
@@ -105,8 +96,8 @@ static status take_pax(tar_reader *r, const unsigned char *p, size_t n, error *e
 
 static status take_member(tar_reader *r, const unsigned char *head, size_t size, archive *ret, error *err)
 {
-    const unsigned char *data = r->data + r->at + BLOCK;
-    char kind = (char)head[KIND];
+    const unsigned char *data = r->data + r->at + TAR_BLOCK;
+    char kind = (char)head[TAR_KIND];
     if (kind == 'x')
         return take_pax(r, data, size, err);
     if (kind == 'L') {
@@ -133,7 +124,7 @@ static status take_member(tar_reader *r, const unsigned char *head, size_t size,
 
 static bool is_zero(const unsigned char *block)
 {
-    for (size_t i = 0; i < BLOCK; i++)
+    for (size_t i = 0; i < TAR_BLOCK; i++)
         if (block[i])
             return false;
     return true;
@@ -145,18 +136,18 @@ static status next_head(tar_reader *r, archive *ret, error *err)
     if (!checksum_fits(head))
         return damaged(r, "the head of a member whose checksum does not fit: damaged, or no tar file", err);
     uint64_t size;
-    if (!read_number(head + SIZE, SIZE_BYTES, &size))
+    if (!read_number(head + TAR_SIZE, TAR_SIZE_BYTES, &size))
         return damaged(r, "the head of a member whose size is no number", err);
-    if (r->has_size && head[KIND] != 'x' && head[KIND] != 'g')
+    if (r->has_size && head[TAR_KIND] != 'x' && head[TAR_KIND] != 'g')
         size = r->size;
-    if (size > r->bytes - r->at - BLOCK)
+    if (size > r->bytes - r->at - TAR_BLOCK)
         return FAIL(err, E_DATA,
                     "'%s': byte %zu: a member of %" PRIu64 " bytes, but the file breaks off after %zu",
-                    r->origin, r->at, size, r->bytes - r->at - BLOCK);
+                    r->origin, r->at, size, r->bytes - r->at - TAR_BLOCK);
     TRY(take_member(r, head, (size_t)size, ret, err));
-    size_t blocks = ((size_t)size + BLOCK - 1) / BLOCK;
-    r->at += BLOCK;
-    r->at = blocks > (r->bytes - r->at) / BLOCK ? r->bytes : r->at + blocks * BLOCK;
+    size_t blocks = ((size_t)size + TAR_BLOCK - 1) / TAR_BLOCK;
+    r->at += TAR_BLOCK;
+    r->at = blocks > (r->bytes - r->at) / TAR_BLOCK ? r->bytes : r->at + blocks * TAR_BLOCK;
     return OK;
 }
 
@@ -165,7 +156,7 @@ status archive_read_tar(const unsigned char *data, size_t bytes, const char *ori
     tar_reader r = {.data = data, .bytes = bytes, .origin = origin};
     status st = OK;
     bool ended = false;
-    while (st == OK && !ended && r.bytes - r.at >= BLOCK) {
+    while (st == OK && !ended && r.bytes - r.at >= TAR_BLOCK) {
         ended = is_zero(data + r.at);
         if (!ended)
             st = next_head(&r, ret, err);

@@ -5,6 +5,7 @@
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/store/facts.h"
+#include "master/accounting/final_metrics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -454,10 +455,20 @@ static json_t *summary_of(const results *r, const results_end *e, const char *di
     return s;
 }
 
+/* The metrics of the best epoch; NULL: there is none. */
+static const json_t *best_metrics(const results *r)
+{
+    for (size_t i = 0; i < r->n_epochs && r->standing.best_step >= 0; i++)
+        if (r->epochs[i].number == r->standing.best_epoch)
+            return r->epochs[i].metrics;
+    return NULL;
+}
+
 static status write_metrics(const results *r, const json_t *summary, error *err)
 {
     json_t *m = r->n_epochs ? json_deep_copy(r->epochs[r->n_epochs - 1].metrics) : json_object();
-    json_object_set(m, "training_duration_s", json_object_get(summary, "wall_s"));
+    final_metrics_put_duration(m, json_number_value(json_object_get(summary, "wall_s")));
+    final_metrics_put_best(m, best_metrics(r));
     if (r->standing.best_step >= 0) {
         char key[96];
         snprintf(key, sizeof key, "best_validation_%s", r->metric);

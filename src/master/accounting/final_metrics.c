@@ -1,0 +1,32 @@
+#include "master/accounting/final_metrics.h"
+
+#include "common/base/alloc.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void final_metrics_put_duration(json_t *into, double seconds)
+{
+    char text[64];
+    int64_t us = (int64_t)(seconds * 1e6), s = us / 1000000;
+    snprintf(text, sizeof text, "%" PRId64 ":%02d:%02d.%06d", s / 3600, (int)(s / 60 % 60), (int)(s % 60),
+             (int)(us % 1000000));
+    json_object_set_new(into, "training_duration", json_string(text));
+    json_object_set_new(into, "training_duration_s", json_real(seconds));
+}
+
+void final_metrics_put_best(json_t *into, const json_t *best)
+{
+    static const char prefix[] = "validation_";
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)best, name, value)
+    {
+        char *key = xasprintf("best_%s", name);
+        if (strncmp(name, prefix, strlen(prefix)) == 0)
+            json_object_set(into, key, value);
+        free(key);
+    }
+}

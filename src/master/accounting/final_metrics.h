@@ -1,0 +1,13 @@
+/* What metrics.json says at the end, beside the last epoch's metrics. Threads: pure. */
+#ifndef TEQUIO_MASTER_ACCOUNTING_FINAL_METRICS_H
+#define TEQUIO_MASTER_ACCOUNTING_FINAL_METRICS_H
+
+#include "common/base/json.h"
+
+/* training_duration_s, and training_duration as AllenNLP has it: "0:01:05.250000". */
+void final_metrics_put_duration(json_t *into, double seconds);
+
+/* All that the best epoch's evaluation found, as best_validation_*; `best` is that epoch's metrics, or NULL. */
+void final_metrics_put_best(json_t *into, const json_t *best);
+
+#endif

@@ -172,6 +172,14 @@ static inline f16 f16_of(float x)
 {
     return {emu_f16_of(x)};
 }
+static inline uint32_t bf16_pair_of(float lo, float hi)
+{
+    return (uint32_t)emu_bf16_of(lo) | (uint32_t)emu_bf16_of(hi) << 16;
+}
+static inline uint32_t f16_pair_of(float lo, float hi)
+{
+    return (uint32_t)emu_f16_of(lo) | (uint32_t)emu_f16_of(hi) << 16;
+}
 static inline float to_float(f16 x)
 {
     return emu_f16_to_float(x.bits);

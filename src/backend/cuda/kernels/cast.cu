@@ -3,7 +3,7 @@
 #include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/kernels/walk.cuh"
 
-enum { THREADS = 256, GROUP = 4 };
+enum { THREADS = 256, GROUP = 8 };
 
 static __device__ __forceinline__ void put(void *y, dtype to, int64_t i, float a)
 {
@@ -72,7 +72,7 @@ void launch_cast(cuda_stream stream, dtype from, dtype to, void *y, const void *
         LAUNCH(cast, blocks_of(n, THREADS), dim3(THREADS), 0, stream, y, x, from, to, n);
 }
 
-/* GROUP elements a thread, in one access but for the last thread. */
+/* GROUP elements a thread, by accesses of 16 bytes but for the last thread. */
 static KERNEL(THREADS, round_floats, launch_types t, void *y, const void *x, int64_t n)
 {
     float a[GROUP];

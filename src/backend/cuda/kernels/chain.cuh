@@ -9,7 +9,7 @@
 #define TEQUIO_BACKEND_CUDA_KERNELS_CHAIN_CUH
 
 #include "backend/cuda/kernels/chain.h"
-#include "backend/cuda/kernels/formulas.cuh"
+#include "backend/cuda/kernels/half_math.cuh"
 #include "backend/cuda/kernels/philox.cuh"
 #include "backend/cuda/kernels/walk.cuh"
 
@@ -170,6 +170,7 @@ chain_step_by(float held[CHAIN_EACH], const chain_move &m, const float u[CHAIN_E
               const float v[CHAIN_EACH], uint32_t e, int left)
 {
     float p = m.p, q = m.q;
+    bool is_half = m.y_type != DT_F32;
     (void)p, (void)q;
     switch (m.function) {
     case CHAIN_nothing:
@@ -190,12 +191,12 @@ chain_step_by(float held[CHAIN_EACH], const chain_move &m, const float u[CHAIN_E
         if constexpr (FULL || is_light)                                                            \
             chain_each(held, m.slot, u, v, [=](float a, float b, float c) {                        \
                 (void)b, (void)c;                                                                  \
-                return name##_at::of call;                                                         \
+                return formula<name##_at> call;                                                    \
             });                                                                                    \
         break;
-#define UNARY(name, is_light)  ROW(UNARY, name, is_light, (a, b, p, q))
-#define BINARY(name, is_light) ROW(BINARY, name, is_light, (a, b))
-#define CHOICE(name, is_light) ROW(CHOICE, name, is_light, (a, b, c))
+#define UNARY(name, is_light)  ROW(UNARY, name, is_light, (is_half, a, b, p, q))
+#define BINARY(name, is_light) ROW(BINARY, name, is_light, (is_half, a, b))
+#define CHOICE(name, is_light) ROW(CHOICE, name, is_light, (is_half, a, b, c))
 #include "backend/cuda/kernels/chain.def"
 #undef ROW
     }

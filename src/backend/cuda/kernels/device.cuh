@@ -104,18 +104,44 @@ template <int LEFT> __device__ __forceinline__ void async_wait()
 #endif
 }
 
-/* Rounded to nearest, ties to even; NaN becomes 0x7fff. */
+/* Rounded to nearest, ties to even; NaN becomes 0x7fff. A pair is a word, the first one low. */
 __device__ __forceinline__ bf16 bf16_of(float x)
 {
+    bf16 y;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+#else
     uint32_t u = bits_of(x);
     u = (u & 0x7fffffffu) > 0x7f800000u ? 0x7fffu : (u + 0x7fffu + (u >> 16 & 1)) >> 16;
-    return {(uint16_t)u};
+    y.bits = (uint16_t)u;
+#endif
+    return y;
 }
 __device__ __forceinline__ f16 f16_of(float x)
 {
     f16 y;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
     return y;
+}
+__device__ __forceinline__ uint32_t bf16_pair_of(float lo, float hi)
+{
+    uint32_t pair;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(hi), "f"(lo));
+#else
+    pair = (uint32_t)bf16_of(lo).bits | (uint32_t)bf16_of(hi).bits << 16;
+#endif
+    return pair;
+}
+__device__ __forceinline__ uint32_t f16_pair_of(float lo, float hi)
+{
+    uint32_t pair;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(hi), "f"(lo));
+#else
+    pair = (uint32_t)f16_of(lo).bits | (uint32_t)f16_of(hi).bits << 16;
+#endif
+    return pair;
 }
 __device__ __forceinline__ float to_float(f16 x)
 {
@@ -272,9 +298,14 @@ template <> __device__ __forceinline__ f16 stored<f16>(float x)
 }
 
 /* Two halves in a word, the first one low: fragments of mma and pairs in memory. */
-template <typename T> __device__ __forceinline__ uint32_t pack_half2(float lo, float hi)
+template <typename T> __device__ __forceinline__ uint32_t pack_half2(float lo, float hi);
+template <> __device__ __forceinline__ uint32_t pack_half2<bf16>(float lo, float hi)
 {
-    return (uint32_t)stored<T>(lo).bits | (uint32_t)stored<T>(hi).bits << 16;
+    return bf16_pair_of(lo, hi);
+}
+template <> __device__ __forceinline__ uint32_t pack_half2<f16>(float lo, float hi)
+{
+    return f16_pair_of(lo, hi);
 }
 template <typename T> __device__ __forceinline__ float half_lo(uint32_t pair)
 {
@@ -324,12 +355,20 @@ template <int N, typename T> __device__ __forceinline__ void store_vec(T *to, co
     CHECK_ALIGNED(to, BYTES);
 #pragma unroll
     for (int i = 0; i < N; i += EACH) {
-        T x[EACH];
-#pragma unroll
-        for (int j = 0; j < EACH; j++)
-            x[j] = stored<T>(from[i + j]);
         typename access_of<BYTES>::type piece;
-        memcpy(&piece, x, BYTES);
+        if constexpr (sizeof(T) == 2 && EACH > 1) {
+            uint32_t pairs[EACH / 2];
+#pragma unroll
+            for (int j = 0; j < EACH / 2; j++)
+                pairs[j] = pack_half2<T>(from[i + 2 * j], from[i + 2 * j + 1]);
+            memcpy(&piece, pairs, BYTES);
+        } else {
+            T x[EACH];
+#pragma unroll
+            for (int j = 0; j < EACH; j++)
+                x[j] = stored<T>(from[i + j]);
+            memcpy(&piece, x, BYTES);
+        }
         *reinterpret_cast<typename access_of<BYTES>::type *>(to + i) = piece;
     }
 }

@@ -9,24 +9,17 @@
 #include "backend/cuda/kernels/device.cuh"
 #include "backend/unary_math.h"
 
-#define FORWARD(name, expression)                                                                  \
-    struct name##_at {                                                                             \
-        static constexpr bool BACKWARD = false;                                                    \
-        static __device__ float of(float x, float, float p, float q)                               \
+#define UNARY_FORMULA(name, is_backward, first, second, expression)                                \
+    struct name {                                                                                  \
+        static constexpr bool BACKWARD = is_backward;                                              \
+        static __device__ float of(float first, float second, float p, float q)                    \
         {                                                                                          \
-            (void)p, (void)q;                                                                      \
+            (void)second, (void)p, (void)q;                                                        \
             return expression;                                                                     \
         }                                                                                          \
     };
-#define BACKWARD(name, expression)                                                                 \
-    struct name##_bwd_at {                                                                         \
-        static constexpr bool BACKWARD = true;                                                     \
-        static __device__ float of(float dy, float v, float p, float q)                            \
-        {                                                                                          \
-            (void)p, (void)q;                                                                      \
-            return expression;                                                                     \
-        }                                                                                          \
-    };
+#define FORWARD(name, expression)  UNARY_FORMULA(name##_at, false, x, unused, expression)
+#define BACKWARD(name, expression) UNARY_FORMULA(name##_bwd_at, true, dy, v, expression)
 #include "backend/unary_math.def"
 
 #define FLOAT(name, expression)                                                                    \

@@ -159,10 +159,11 @@ static __device__ __forceinline__ float scale_of(const launch_loss_call *c, cons
 }
 
 /* softmax, less 1 at the label, times the row's scale; of log-probabilities only the second */
+template <typename T>
 static __device__ __forceinline__ float gradient_of(float x, float most, float log_sum, bool own,
                                                     float scale, bool log_probs)
 {
-    float p = log_probs ? 0.0f : vec_exp_below((x - most) - log_sum);
+    float p = log_probs ? 0.0f : exp_below_as<T>((x - most) - log_sum);
     return (own ? p - 1.0f : p) * scale;
 }
 
@@ -179,7 +180,7 @@ static __device__ __forceinline__ void gradient_row(T *y, const T *x, const laun
         for (int j = 0; j < 4; j++) {
             if (own && i + j == label)
                 own[row] = (q.v[j] - most) - log_sum;
-            q.v[j] = gradient_of(q.v[j], most, log_sum, i + j == label, scale, c->log_probs);
+            q.v[j] = gradient_of<T>(q.v[j], most, log_sum, i + j == label, scale, c->log_probs);
         }
         quad_store(y + at, i, c->classes, aligned, q);
     }
@@ -204,7 +205,7 @@ static KERNEL(LOSS_THREADS, loss_bwd_planes, T *y, const T *x, const float *dlos
          e += (int64_t)gridDim.x * LOSS_THREADS) {
         int64_t r = e / each * LD(c.inner) + e % c.inner, own = e % each / c.inner;
         float m = c.log_probs ? 0.0f : most[r], l = c.log_probs ? 0.0f : log_sum[r];
-        y[e] = stored<T>(gradient_of(to_float(x[e]), m, l, own == label_of(&c, r),
+        y[e] = stored<T>(gradient_of<T>(to_float(x[e]), m, l, own == label_of(&c, r),
                                      scale_of(&c, dloss, r), c.log_probs));
     }
 }
@@ -332,11 +333,11 @@ static KERNEL(ROW_BLOCK<THREADS>, pass_rows, launch_loss_pass made, const T *x, 
         best b = {-INFINITY, INT_MAX};
         for (int64_t i = 4 * (int64_t)threadIdx.x; i < c.classes; i += 4 * THREADS) {
             quad q = quad_load(x + row_begin(&c, r), i, c.classes, aligned, -INFINITY);
-            m = measure_four(m, q);
+            m = measure_four<T>(m, q);
             for (int j = 0; j < 4 && i + j < c.classes && made.verdict; j++)
                 b = best_join(b, {q.v[j], (int32_t)i + j});
         }
-        m = measure_of_row<THREADS>(m);
+        m = measure_of_row<THREADS, T>(m);
         float log_sum = vec_log(m.sum);
         if (made.verdict)
             b = row_fold<THREADS>(b, {-INFINITY, INT_MAX}, best_join);

@@ -7,10 +7,11 @@
 
 enum { COLUMN_THREADS = 128 };
 
+template <typename T>
 static __device__ __forceinline__ float softmax_of(float x, measure m, float inverse, float log_sum,
                                                    bool log)
 {
-    return log ? (x - m.most) - log_sum : vec_exp_below(x - m.most) * inverse;
+    return log ? (x - m.most) - log_sum : exp_below_as<T>(x - m.most) * inverse;
 }
 
 /* Backward. Where nothing flows back, nothing does through a row of NaN either: one that may look at
@@ -40,7 +41,7 @@ static KERNEL(ROW_BLOCK<THREADS>, softmax_rows, T *y, const T *x, int64_t rows, 
         for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
             quad q = quad_load(own, i, n, aligned);
             for (int j = 0; j < 4; j++)
-                q.v[j] = softmax_of(q.v[j], m, inverse, log_sum, log);
+                q.v[j] = softmax_of<T>(q.v[j], m, inverse, log_sum, log);
             quad_store(y + r * n, i, n, aligned, q);
         }
     }
@@ -57,7 +58,7 @@ static KERNEL(COLUMN_THREADS, softmax_columns, T *y, const T *x, int64_t outer, 
         float inverse = 1.0f / m.sum, log_sum = vec_log(m.sum);
         for (int64_t i = 0; i < n; i++)
             y[at + i * inner] =
-                stored<T>(softmax_of(to_float(x[at + i * inner]), m, inverse, log_sum, log));
+                stored<T>(softmax_of<T>(to_float(x[at + i * inner]), m, inverse, log_sum, log));
     }
 }
 

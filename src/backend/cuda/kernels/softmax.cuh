@@ -1,46 +1,45 @@
 /*
  * The largest of some scores and the sum of exp(score - largest), in one reading: what Softmax and
- * the loss know of a row. A score of -infinity adds nothing, whatever came before it.
+ * the loss know of a row. A score of -infinity adds nothing, whatever came before it. T is the scores'.
  */
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_SOFTMAX_CUH
 #define TEQUIO_BACKEND_CUDA_KERNELS_SOFTMAX_CUH
 
+#include "backend/cuda/kernels/half_math.cuh"
 #include "backend/cuda/kernels/rows.cuh"
-
-#include "backend/math.h"
 
 struct measure {
     float most, sum;
 };
 
-__device__ __forceinline__ float exp_below(float x, float most)
+template <typename T> __device__ __forceinline__ float exp_below(float x, float most)
 {
-    return x == -INFINITY ? 0.0f : vec_exp_below(x - most);
+    return x == -INFINITY ? 0.0f : exp_below_as<T>(x - most);
 }
 
-__device__ __forceinline__ measure measure_join(measure a, measure b)
+template <typename T> __device__ __forceinline__ measure measure_join(measure a, measure b)
 {
     float most = b.most > a.most ? b.most : a.most;
-    return {most, a.sum * exp_below(a.most, most) + b.sum * exp_below(b.most, most)};
+    return {most, a.sum * exp_below<T>(a.most, most) + b.sum * exp_below<T>(b.most, most)};
 }
 
 /* With four more numbers of the row. */
-__device__ __forceinline__ measure measure_four(measure m, const quad &q)
+template <typename T> __device__ __forceinline__ measure measure_four(measure m, const quad &q)
 {
     float most = m.most;
     for (int j = 0; j < 4; j++)
         most = q.v[j] > most ? q.v[j] : most;
-    m.sum *= exp_below(m.most, most);
+    m.sum *= exp_below<T>(m.most, most);
     for (int j = 0; j < 4; j++)
-        m.sum += exp_below(q.v[j], most);
+        m.sum += exp_below<T>(q.v[j], most);
     m.most = most;
     return m;
 }
 
 /* What the threads of a row have measured of it. */
-template <int THREADS> __device__ __forceinline__ measure measure_of_row(measure m)
+template <int THREADS, typename T> __device__ __forceinline__ measure measure_of_row(measure m)
 {
-    return row_fold<THREADS>(m, {-INFINITY, 0.0f}, measure_join);
+    return row_fold<THREADS>(m, {-INFINITY, 0.0f}, measure_join<T>);
 }
 
 /* Of one row by the threads that it has; rows lie `pitch` apart. */
@@ -49,8 +48,8 @@ __device__ __forceinline__ measure measure_row(const T *x, int64_t n, bool align
 {
     measure m = {-INFINITY, 0.0f};
     for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS)
-        m = measure_four(m, quad_load(x, i, n, aligned, -INFINITY));
-    return measure_of_row<THREADS>(m);
+        m = measure_four<T>(m, quad_load(x, i, n, aligned, -INFINITY));
+    return measure_of_row<THREADS, T>(m);
 }
 
 /* Of one column by one thread, `step` numbers from one entry to the next. */
@@ -59,7 +58,7 @@ __device__ __forceinline__ measure measure_column(const T *x, int64_t n, int64_t
 {
     measure m = {-INFINITY, 0.0f};
     for (int64_t i = 0; i < n; i++)
-        m = measure_join(m, {to_float(x[i * LD(step)]), 1.0f});
+        m = measure_join<T>(m, {to_float(x[i * LD(step)]), 1.0f});
     return m;
 }
 

@@ -27,8 +27,8 @@ static const fact environment[] = {
     {"TEQUIO_FAULT", "What --fault says, for a task that is started without it."},
     {"TEQUIO_FAULT_LIFE", "Which life of its task this is, from 1: kills and freezes are of the "
                           "first one unless another is named. A local cluster sets it."},
-    {"TEQUIO_CACHE", "Folder for the indexes of data files, and for those that were inflated, instead of "
-                     "tequio/data in XDG_CACHE_HOME or ~/.cache."},
+    {"TEQUIO_CACHE", "Folder for the indexes of data files, those that were inflated, and plans of cuDNN, instead of "
+                     "tequio/data and tequio/plans in XDG_CACHE_HOME or ~/.cache."},
     {"TEQUIO_MEMORY", "Memory that this process may have, as 8G, instead of what /proc/meminfo and its "
                       "cgroups leave; unlimited: nothing is refused for lack of it. A local cluster deals "
                       "it to its workers."},

@@ -5,6 +5,7 @@
 #include "common/base/content_digest.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
+#include "common/base/user_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,16 +54,6 @@ bool cache_key_is(const cache_key *a, const cache_key *b)
 
 /* --- the folder --- */
 
-static char *folder_name(void)
-{
-    const char *own = getenv("TEQUIO_CACHE"), *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (own && *own)
-        return xstrdup(own);
-    if (caches && *caches)
-        return xasprintf("%s/tequio/data", caches);
-    return home && *home ? xasprintf("%s/.cache/tequio/data", home) : NULL;
-}
-
 static void warn_once(const char *folder, const char *why)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -79,7 +70,7 @@ static void warn_once(const char *folder, const char *why)
 
 char *cache_path(const cache_key *key, const char *ending)
 {
-    char *folder = folder_name(), *path = NULL;
+    char *folder = user_cache_folder("data"), *path = NULL;
     error why = ERROR_INIT;
     if (!folder)
         warn_once("~/.cache/tequio/data", "HOME is not set");

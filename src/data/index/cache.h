@@ -1,6 +1,5 @@
 /*
- * The user's cache of what is made from data files: $TEQUIO_CACHE, else $XDG_CACHE_HOME/tequio/data, else
- * ~/.cache/tequio/data. Whatever lies there can be made again, and may be removed at any time.
+ * The user's cache (common/base/user_cache.h) of what is made from data files, in its folder `data`.
  *
  * One process makes a file at a time; the others wait for it (flock on "<file>.lock", which goes with its
  * holder). Files are written beside their place and renamed, so they are whole; what reads them checks

@@ -169,6 +169,8 @@ static unsigned get_attribute(dnn_desc x, unsigned attribute, unsigned type, int
             (desc){.kind = DNN_ENGINE, .is_final = true, .engine = d->engine, .graph = d->graph};
         return API_SUCCESS;
     }
+    if (d->is_final && attribute == DNN_DEVICE_JSON && type == DNN_IS_CHAR)
+        return desc_refuse(DNN_NOT_SUPPORTED, "it is played as one that tells nothing of the GPU");
     emu_fault("cuDNN: nobody plays the reading of attribute %u of a descriptor of kind %u",
               attribute, d->kind);
     return DNN_BAD_PARAM;

@@ -1,8 +1,9 @@
 #include "backend/cuda/library/dnn.h"
 
 #include "backend/cuda/library/api.h"
+#include "backend/cuda/library/dnn_cache.h"
+#include "backend/cuda/library/dnn_desc.h"
 #include "common/base/alloc.h"
-#include "common/base/buf.h"
 
 #include <string.h>
 
@@ -38,86 +39,6 @@ struct dnn_graph {
     const void *packed[DNN_OPERANDS + 1]; /* the pack's addresses, scratch the last */
 };
 
-/* --- what the library says --- */
-
-/* What depends on the machine is no reason to go on with another engine: members of a job could
- * choose two. */
-static status status_of(unsigned result)
-{
-    switch (result) {
-    case DNN_NO_HOST_MEMORY:
-    case DNN_NO_DEVICE_MEMORY:
-        return E_NOMEM;
-    case DNN_OLD_DRIVER:
-    case DNN_OTHER_RUNTIME:
-    case DNN_NO_COMPILER:
-    case DNN_NO_SUBLIBRARY:
-        return E_DEVICE;
-    default:
-        return result >= DNN_BAD_PARAM && result < DNN_EXECUTION_FAILED ? E_UNSUPPORTED : E_DEVICE;
-    }
-}
-
-static status check(unsigned result, const char *what, error *err)
-{
-    char words[256] = "";
-    if (result == API_SUCCESS)
-        return OK;
-    api.cudnnGetLastErrorString(words, sizeof words);
-    return FAIL(err, status_of(result), "cuDNN, %s: %s%s%s", what, api.cudnnGetErrorString(result),
-                *words ? ": " : "", words);
-}
-
-#define TRY_DNN(call, what) TRY(check((call), (what), err))
-
-/* What the vendor calls a descriptor or an attribute. */
-static const char *name_of(const char *prefix, unsigned value)
-{
-    static const struct {
-        const char *name;
-        unsigned value;
-    } names[] = {
-#define VALUE(ours, vendors, number) {#vendors, number},
-#include "backend/cuda/library/api.def"
-    };
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (names[i].value == value && strncmp(names[i].name, prefix, strlen(prefix)) == 0)
-            return names[i].name;
-    return prefix;
-}
-
-/* --- descriptors --- */
-
-static void destroy(dnn_desc *d)
-{
-    if (*d)
-        (void)api.cudnnBackendDestroyDescriptor(*d);
-    *d = NULL;
-}
-
-static status set_all(dnn_desc d, const dnn_attribute *a, error *err)
-{
-    for (; a->value; a++)
-        TRY_DNN(api.cudnnBackendSetAttribute(d, a->name, a->type, a->n, a->value),
-                name_of("CUDNN_ATTR_", a->name));
-    return check(api.cudnnBackendFinalize(d), "finalizing it", err);
-}
-
-static status describe(unsigned kind, const dnn_attribute *attributes, dnn_desc *ret, error *err)
-{
-    dnn_desc d = NULL;
-    const char *name = name_of("CUDNN_BACKEND_", kind);
-    TRY_DNN(api.cudnnBackendCreateDescriptor(kind, &d), name);
-    status st = set_all(d, attributes, err);
-    if (st != OK) {
-        destroy(&d);
-        error_prepend(err, "%s", name);
-        return st;
-    }
-    *ret = d;
-    return OK;
-}
-
 const char *dnn_limits(void)
 {
     size_t version = api.cudnnGetVersion();
@@ -145,13 +66,13 @@ static status open_library(backend *b, error *err)
     }
     if (b->dnn_device)
         return OK;
-    return describe(DNN_DEVICE, DNN_ATTRIBUTES({DNN_DEVICE_HANDLE, DNN_IS_HANDLE, 1, &b->dnn}),
+    return dnn_describe(DNN_DEVICE, DNN_ATTRIBUTES({DNN_DEVICE_HANDLE, DNN_IS_HANDLE, 1, &b->dnn}),
                     &b->dnn_device, err);
 }
 
 void dnn_close(backend *b)
 {
-    destroy(&b->dnn_device);
+    dnn_destroy(&b->dnn_device);
     if (b->dnn)
         (void)api.cudnnDestroy(b->dnn);
     b->dnn = NULL;
@@ -162,7 +83,7 @@ void dnn_close(backend *b)
 static void forget_description(dnn_graph *g)
 {
     for (; g->owned; g->owned = g->owned->next)
-        destroy(&g->owned->desc);
+        dnn_destroy(&g->owned->desc);
 }
 
 static void release(dnn_graph *g)
@@ -171,7 +92,7 @@ static void release(dnn_graph *g)
         g->plan = NULL;
     dnn_desc *last[] = {&g->pack, &g->plan, &g->config, &g->graph};
     for (size_t i = 0; i < COUNT_OF(last); i++)
-        destroy(last[i]);
+        dnn_destroy(last[i]);
     forget_description(g);
 }
 
@@ -223,7 +144,7 @@ dnn_desc dnn_make(dnn_graph *g, unsigned kind, const dnn_attribute *attributes)
     if (g->failed.code != OK)
         return NULL;
     dnn_owned *made = arena_alloc(g->program->arena, sizeof *made);
-    if (describe(kind, attributes, &made->desc, &g->failed) != OK)
+    if (dnn_describe(kind, attributes, &made->desc, &g->failed) != OK)
         return NULL;
     tell(g, kind, attributes);
     made->number = g->owned ? g->owned->number + 1 : 0;
@@ -307,32 +228,38 @@ static status check_config(dnn_desc config, bool exact, error *err)
     dnn_desc engine = NULL;
     int64_t n = 0;
     TRY_DNN(api.cudnnBackendCreateDescriptor(DNN_ENGINE, &engine), "an engine");
-    status st = check(
+    status st = dnn_check(
         api.cudnnBackendGetAttribute(config, DNN_CONFIG_ENGINE, DNN_IS_DESCRIPTOR, 1, &n, &engine),
         "a configuration's engine", err);
     if (st == OK)
         st = check_engine(engine, exact, err);
-    destroy(&engine);
+    dnn_destroy(&engine);
     return st;
 }
 
-static status plan_config(dnn_graph *g, dnn_desc config, error *err)
+/* Whether the graph's plan will do; one that will not is destroyed. */
+static status check_workspace(dnn_graph *g, error *err)
 {
     int64_t n = 0;
-    TRY(describe(
-        DNN_PLAN,
-        DNN_ATTRIBUTES({DNN_PLAN_CONFIG, DNN_IS_DESCRIPTOR, 1, &config},
-                       {DNN_PLAN_DEVICE, DNN_IS_DESCRIPTOR, 1, &g->program->backend->dnn_device}),
-        &g->plan, err));
-    status st = check(api.cudnnBackendGetAttribute(g->plan, DNN_PLAN_WORKSPACE, DNN_IS_INT64, 1, &n,
+    status st = dnn_check(api.cudnnBackendGetAttribute(g->plan, DNN_PLAN_WORKSPACE, DNN_IS_INT64, 1, &n,
                                                    &g->scratch_bytes),
                       "a plan's workspace", err);
     if (st == OK && g->scratch_bytes > g->scratch_most)
         st = FAIL(err, E_UNSUPPORTED, "it wants %lld bytes of workspace, more than %lld",
                   (long long)g->scratch_bytes, (long long)g->scratch_most);
     if (st != OK)
-        destroy(&g->plan);
+        dnn_destroy(&g->plan);
     return st;
+}
+
+static status plan_config(dnn_graph *g, dnn_desc config, error *err)
+{
+    TRY(dnn_describe(
+        DNN_PLAN,
+        DNN_ATTRIBUTES({DNN_PLAN_CONFIG, DNN_IS_DESCRIPTOR, 1, &config},
+                       {DNN_PLAN_DEVICE, DNN_IS_DESCRIPTOR, 1, &g->program->backend->dnn_device}),
+        &g->plan, err));
+    return check_workspace(g, err);
 }
 
 /* Of the heuristics' n configurations the first that will do becomes the graph's. What refused the
@@ -365,34 +292,32 @@ static status choose_of_heuristics(dnn_graph *g, dnn_desc heuristics, bool exact
     if (result == API_SUCCESS)
         result = api.cudnnBackendGetAttribute(heuristics, DNN_HEURISTICS_RESULTS, DNN_IS_DESCRIPTOR,
                                               CONFIGS, &n, configs);
-    status st = check(result, "what the heuristics found", why);
+    status st = dnn_check(result, "what the heuristics found", why);
     if (st == OK)
         st = choose(g, configs, n < CONFIGS ? n : CONFIGS, exact, why);
     for (int i = 0; i < CONFIGS; i++)
-        destroy(&configs[i]);
+        dnn_destroy(&configs[i]);
     return st;
 }
 
 static status choose_of_mode(dnn_graph *g, unsigned mode, bool exact, error *why)
 {
     dnn_desc heuristics = NULL;
-    TRY(describe(DNN_HEURISTICS,
+    TRY(dnn_describe(DNN_HEURISTICS,
                  DNN_ATTRIBUTES({DNN_HEURISTICS_GRAPH, DNN_IS_DESCRIPTOR, 1, &g->graph},
                                 {DNN_HEURISTICS_MODE, DNN_IS_HEURISTICS_MODE, 1, &mode},
                                 {DNN_HEURISTICS_DEVICE, DNN_IS_DESCRIPTOR, 1,
                                  &g->program->backend->dnn_device}),
                  &heuristics, why));
     status st = choose_of_heuristics(g, heuristics, exact, why);
-    destroy(&heuristics);
+    dnn_destroy(&heuristics);
     return st;
 }
 
 static status find_plan(dnn_graph *g, bool exact, error *err)
 {
-    if (g->failed.code != OK)
-        return FAIL(err, g->failed.code, "%s", g->failed.text);
     error why = ERROR_INIT;
-    TRY(describe(
+    TRY(dnn_describe(
         DNN_GRAPH,
         DNN_ATTRIBUTES({DNN_GRAPH_OPERATIONS, DNN_IS_DESCRIPTOR, g->n_operations, g->operations}),
         &g->graph, err));
@@ -406,6 +331,23 @@ static status find_plan(dnn_graph *g, bool exact, error *err)
         return FAIL(err, st, "no engine of cuDNN does%s%s", *why.text ? "; the last one: " : "",
                     why.text);
     return st == OK ? OK : FAIL(err, st, "%s", why.text);
+}
+
+/* Engines are compiled while a plan is made, which takes long. */
+static status find_or_read_plan(dnn_graph *g, bool exact, error *err)
+{
+    dnn_desc device = g->program->backend->dnn_device;
+    if (g->failed.code != OK)
+        return FAIL(err, g->failed.code, "%s", g->failed.text);
+    dnn_cache_key key = dnn_cache_key_of(device, &g->told);
+    error unfit = ERROR_INIT;
+    g->plan = dnn_cache_read(&key, device);
+    if (g->plan && check_workspace(g, &unfit) == OK)
+        return OK;
+    error_clear(&unfit);
+    TRY(find_plan(g, exact, err));
+    dnn_cache_write(&key, g->plan);
+    return OK;
 }
 
 void dnn_allow(dnn_graph *g, int64_t scratch_bytes)
@@ -422,7 +364,7 @@ static const dnn_graph *find_twin(const dnn_graph *g)
     return t;
 }
 
-/* Engines are compiled while a plan is made, which takes long; layers of a model are often alike. */
+/* Layers of a model are often alike. */
 status dnn_plan(dnn_graph *g, bool exact, error *err)
 {
     const int64_t asked[] = {exact, g->scratch_most};
@@ -438,7 +380,7 @@ status dnn_plan(dnn_graph *g, bool exact, error *err)
     if (twin)
         g->failed = twin->failed;
     error why = ERROR_INIT;
-    status st = find_plan(g, exact, &why);
+    status st = find_or_read_plan(g, exact, &why);
     if (st == OK)
         return OK;
     g->failed = why;
@@ -463,8 +405,8 @@ static status pack(dnn_graph *g, void *const operands[], void *scratch, error *e
         ids[n] = i, addresses[n] = operands[i];
     for (int i = 0; i < g->n_numbers; i++, n++)
         ids[n] = FIRST_NUMBER + i, addresses[n] = &g->numbers[i];
-    destroy(&g->pack);
-    TRY(describe(DNN_PACK,
+    dnn_destroy(&g->pack);
+    TRY(dnn_describe(DNN_PACK,
                  DNN_ATTRIBUTES({DNN_PACK_IDS, DNN_IS_INT64, n, ids},
                                 {DNN_PACK_POINTERS, DNN_IS_POINTER, n, addresses},
                                 {DNN_PACK_WORKSPACE, DNN_IS_POINTER, 1, &scratch}),
@@ -481,5 +423,5 @@ status dnn_run(dnn_graph *g, void *const operands[], void *scratch, error *err)
     if (!is_packed)
         TRY(pack(g, operands, scratch, err));
     unsigned result = api.cudnnBackendExecute(g->program->backend->dnn, g->plan, g->pack);
-    return check(result, "a graph", err);
+    return dnn_check(result, "a graph", err);
 }

@@ -47,6 +47,7 @@ static void test_gradients_are_added_in_the_order_of_the_indices(void **state)
         {"many of many", OP_GATHER_BWD, 2, {F32(4200, 2), I32(4200)}, BACK(0, 700, 2)},
         {"columns", OP_GATHER_BWD, 2, {F32(5, 50, 3), I64(50)}, BACK(1, 5, 9, 3)},
         {"a vector", OP_GATHER_BWD, 2, {F32(2, 30), I64(2, 30)}, BACK(0, 13)},
+        {"rows with many", OP_GATHER_BWD, 2, {F32(700, 70), I64(700)}, BACK(0, 3, 70)},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_both_agree(&cases[i]);

@@ -56,7 +56,8 @@ static launch_row_norm_call call_of(const shape *s, types t, bool centred)
                                   .n = s->n,
                                   .centred = centred,
                                   .epsilon = 1e-5f,
-                                  .bands = s->bands};
+                                  .bands = s->bands,
+                                  .pieces = (int)(s->bands + 2) / 3};
 }
 
 static void describe(char ret[96], const char *what, const shape *s, types t, bool centred)
@@ -156,7 +157,7 @@ static void backward(const shape *s, types t, bool centred, int wanted)
     void *dx = wanted & 1 ? stored_alloc(t.x, n) : NULL;
     float *dscale = wanted & 2 ? device_alloc(width * sizeof *dscale) : NULL;
     float *dbias = wanted & 4 ? device_alloc(width * sizeof *dbias) : NULL;
-    c.workspace = device_alloc((size_t)(2 * s->bands * s->n) * sizeof *c.workspace);
+    c.workspace = device_alloc((size_t)(2 * (s->bands + c.pieces) * s->n) * sizeof *c.workspace);
     launch_row_norm_bwd(kernel_test_stream(), &c, dx, dscale, dbias, gradient, from,
                         on_device(scale, width * sizeof *scale),
                         centred ? on_device(mean, rows * sizeof *mean) : NULL,

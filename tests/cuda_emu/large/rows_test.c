@@ -63,6 +63,7 @@ static void norms_of_rows(void **state)
                               .centred = true,
                               .epsilon = 1e-12f,
                               .bands = 32769,
+                              .pieces = 1,
                               .workspace = vast(4)};
     float *inverse = mean + ROWS + 1;
     x[ALL - 1] = 1;

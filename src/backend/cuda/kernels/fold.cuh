@@ -2,8 +2,8 @@
  * Folds over some axes of a tensor (backend/reduce_space.h). With a reduced last axis a result is a
  * warp's or a block's, with a kept one four neighbours are a column of threads', of which each
  * takes every so manieth position. Where results are few, what falls into one is cut into pieces:
- * their states lie in `workspace`, [pieces, results], and are joined in their order by a second
- * kernel. So the order of every sum follows from the shape and the number of pieces.
+ * their states lie in `workspace`, [pieces, results], and are joined by a second kernel, always in the
+ * same way. So the order of every sum follows from the shape and the number of pieces.
  *
  * A fold F is a struct of pointers with
  *   F::state                          32-bit words, of a fold that is under way
@@ -19,7 +19,7 @@
 #include "backend/cuda/kernels/rows.cuh"
 #include "backend/reduce_space.h"
 
-enum { FOLD_THREADS = 256, FOLD_LANES = 32 };
+enum { FOLD_THREADS = 256, FOLD_LANES = 32, FOLD_ROWS = FOLD_THREADS / FOLD_LANES };
 
 /* The state of result k: of all there is, or of this block's piece. */
 template <typename F>
@@ -87,6 +87,7 @@ static KERNEL(FOLD_THREADS, fold_columns, F f, typename F::state *workspace, red
         int64_t k = tile / across, column = 4 * (tile % across * blockDim.x + threadIdx.x);
         int64_t own = reduce_offset(&s.kept, k);
         typename F::state acc[4] = {f.none(), f.none(), f.none(), f.none()};
+#pragma unroll 4
         for (int64_t i = first + threadIdx.y; i < stop; i += blockDim.y)
             f.four(acc, own + LD(reduce_offset(&s.reduced, i)), column, s.last, k * s.last);
         for (int j = 0; j < 4; j++)
@@ -104,17 +105,29 @@ static KERNEL(FOLD_THREADS, fold_columns, F f, typename F::state *workspace, red
     }
 }
 
+/* The pieces of a result are a column of threads': each joins every so manieth in ascending order, and what
+ * they come to is joined by a tree. */
 template <typename F>
 static KERNEL(FOLD_THREADS, fold_pieces, F f, const typename F::state *workspace, int64_t width,
               int pieces)
 {
-    for (int64_t k = (int64_t)blockIdx.x * FOLD_THREADS + threadIdx.x; k < width;
-         k += (int64_t)gridDim.x * FOLD_THREADS) {
-        typename F::state s = workspace[k];
-        for (int i = 1; i < pieces; i++)
+    SHARED(typename F::state, part, [FOLD_THREADS]);
+    int64_t k = (int64_t)blockIdx.x * FOLD_LANES + threadIdx.x;
+    int row = (int)threadIdx.y, me = row * FOLD_LANES + (int)threadIdx.x;
+    if (k < width && row < pieces) {
+        typename F::state s = workspace[row * LD(width) + k];
+#pragma unroll 4
+        for (int i = row + FOLD_ROWS; i < pieces; i += FOLD_ROWS)
             s = F::join(s, workspace[i * LD(width) + k]);
-        f.put(k, s);
+        part[me] = s;
     }
+    for (int half = FOLD_ROWS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (k < width && row < half && row + half < pieces)
+            part[me] = F::join(part[me], part[me + half * FOLD_LANES]);
+    }
+    if (row == 0 && IN(k < width))
+        f.put(k, part[me]);
 }
 
 /* As many lanes as there are fours of columns, up to a warp's. */
@@ -130,8 +143,9 @@ template <typename F>
 static void fold_join(cuda_stream stream, int64_t width, int pieces, const void *workspace, F f)
 {
     if (pieces > 1)
-        LAUNCH(fold_pieces<F>, dim3(blocks_for(width, FOLD_THREADS)), dim3(FOLD_THREADS), 0, stream,
-               f, (const typename F::state *)workspace, width, pieces);
+        LAUNCH(fold_pieces<F>, dim3((unsigned)((width + FOLD_LANES - 1) / FOLD_LANES)),
+               dim3(FOLD_LANES, FOLD_ROWS), 0, stream, f, (const typename F::state *)workspace,
+               width, pieces);
 }
 
 /* With a reduced last axis; f has no need of four(). `workspace` is of pieces > 1 alone. */

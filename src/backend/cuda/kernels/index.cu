@@ -40,7 +40,67 @@ template <launch_reduction R, typename T> static __device__ __forceinline__ T co
     }
 }
 
-enum { AHEAD = 4 }; /* picks that are fetched while others are combined */
+enum {
+    AHEAD = 4,       /* picks that are fetched while others are combined */
+    HOT_AHEAD = 16,  /* ... of a row that many positions name, and as many positions beyond these */
+};
+
+/* Picks of one row that are on their way: where the next ones lie, as long as they are its own. */
+template <int N, typename T> struct picks_ahead {
+    uint32_t at[N];
+    bool are_there[N];
+    T x[N];
+
+    __device__ __forceinline__ void find(const uint32_t *sorted, const uint32_t *order, uint32_t row,
+                                         int64_t first, int64_t n)
+    {
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            are_there[i] = first + i < n && sorted[first + i] == row;
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            at[i] = are_there[i] ? order[first + i] : 0;
+    }
+    __device__ __forceinline__ void fetch(const T *picks, int64_t width)
+    {
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            if (are_there[i])
+                x[i] = picks[at[i] * width];
+    }
+};
+
+template <launch_reduction R, int N, typename T>
+static __device__ __forceinline__ T combine_some(T y, const picks_ahead<N, T> &p,
+                                                 const bool *are_there)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        if (are_there[i])
+            y = combined<R>(y, p.x[i]);
+    return y;
+}
+
+/* The rest of a row with many picks: while some are combined, it is found out where the next ones lie. */
+template <launch_reduction R, typename T>
+static __device__ __forceinline__ T combine_many(T y, const T *picks, int64_t width,
+                                                 const uint32_t *sorted, const uint32_t *order,
+                                                 int64_t first, int64_t n, uint32_t row)
+{
+    picks_ahead<HOT_AHEAD, T> p = {};
+    p.find(sorted, order, row, first, n);
+    while (p.are_there[0]) {
+        bool are_there[HOT_AHEAD];
+        p.fetch(picks, width);
+#pragma unroll
+        for (int i = 0; i < HOT_AHEAD; i++)
+            are_there[i] = p.are_there[i];
+        first += HOT_AHEAD;
+        p.find(sorted, order, row, first, n);
+        y = combine_some<R>(y, p, are_there);
+    }
+    return y;
+}
 
 /* A row's picks from `first` on, as long as they are its own, onto y. */
 template <launch_reduction R, typename T>
@@ -49,22 +109,12 @@ static __device__ __forceinline__ T combine_all(T y, const T *picks, int64_t wid
                                                 int64_t first, int64_t n)
 {
     uint32_t row = sorted[first];
-    bool are_there[AHEAD] = {};
-    T x[AHEAD] = {};
-    do {
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++)
-            are_there[i] = first + i < n && sorted[first + i] == row;
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++)
-            if (are_there[i])
-                x[i] = picks[order[first + i] * width];
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++)
-            if (are_there[i])
-                y = combined<R>(y, x[i]);
-        first += AHEAD;
-    } while (are_there[AHEAD - 1]);
+    picks_ahead<AHEAD, T> p = {};
+    p.find(sorted, order, row, first, n);
+    p.fetch(picks, width);
+    y = combine_some<R>(y, p, p.are_there);
+    if (p.are_there[AHEAD - 1])
+        y = combine_many<R>(y, picks, width, sorted, order, first + AHEAD, n, row);
     return y;
 }
 
@@ -89,7 +139,7 @@ template <launch_reduction R, typename T>
 static void launch(cuda_stream stream, const index_positions *at, void *y, const void *picks,
                    const uint32_t *sorted, const uint32_t *order)
 {
-    strips s = strips_of(at->outer * at->count, at->inner);
+    strips s = strips_of(at->outer * at->count, at->inner, 1);
     LAUNCH((put<R, T>), s.grid, dim3(strips::THREADS), 0, stream, (T *)y, (const T *)picks, sorted,
            order, at->outer, at->rows, at->count, at->inner, s.shift);
 }

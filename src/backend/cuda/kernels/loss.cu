@@ -44,7 +44,8 @@ static KERNEL(ROW_BLOCK<THREADS>, measure_rows, float *most, float *log_sum, con
               launch_loss_call c, bool aligned)
 {
     for (int64_t r = row_first(); r < c.n; r += row_step()) {
-        measure m = measure_row<THREADS>(x + row_begin(&c, r), c.classes, aligned);
+        row_reader<THREADS, false, T> row(x + row_begin(&c, r), c.classes, aligned, -INFINITY);
+        measure m = measure_row(row);
         if (threadIdx.x == 0) {
             most[r] = m.most;
             log_sum[r] = vec_log(m.sum);
@@ -138,7 +139,7 @@ void launch_loss(cuda_stream stream, const launch_loss_call *c, float *loss, flo
         if (!c->log_probs && rows > 0 && c->inner == 1)
             with_rows(rows, c->classes, [&](auto threads, dim3 grid, dim3 block) {
                 LAUNCH((measure_rows<T, decltype(threads)::value>), grid, block, 0, stream, most,
-                       log_sum, x, *c, rows_aligned(x, c->pitch));
+                       log_sum, x, *c, rows_aligned<ROW_EACH<T>>(x, c->pitch));
             });
         else if (!c->log_probs && rows > 0)
             LAUNCH(measure_columns<T>, dim3(blocks_for(rows, LOSS_THREADS)), dim3(LOSS_THREADS), 0,
@@ -175,15 +176,15 @@ static __device__ __forceinline__ void gradient_row(T *y, const T *x, const laun
                                                     float log_sum, float *own, bool aligned)
 {
     int64_t at = row_begin(c, row), label = label_of(c, row);
-    for (int64_t i = 4 * (int64_t)threadIdx.x; i < c->classes; i += 4 * THREADS) {
-        quad q = quad_load(x + at, i, c->classes, aligned);
-        for (int j = 0; j < 4; j++) {
+    row_reader<THREADS, false, T> scores(x + at, c->classes, aligned);
+    scores.each([&](int64_t i, auto q) {
+        for (int j = 0; j < ROW_EACH<T>; j++) {
             if (own && i + j == label)
                 own[row] = (q.v[j] - most) - log_sum;
             q.v[j] = gradient_of<T>(q.v[j], most, log_sum, i + j == label, scale, c->log_probs);
         }
-        quad_store(y + at, i, c->classes, aligned, q);
-    }
+        floats_store(y + at, i, c->classes, aligned, q);
+    });
 }
 
 template <typename T, int THREADS>
@@ -220,7 +221,7 @@ void launch_loss_bwd(cuda_stream stream, const launch_loss_call *c, void *dscore
         typedef decltype(t) T;
         T *y = (T *)dscores;
         const T *x = (const T *)scores;
-        bool aligned = rows_aligned(x, c->pitch) && rows_aligned(y, c->pitch);
+        bool aligned = rows_aligned<ROW_EACH<T>>(x, c->pitch) && rows_aligned<ROW_EACH<T>>(y, c->pitch);
         if (c->reduction == LAUNCH_LOSS_MEAN)
             add_rows<T>(stream, c, NULL, NULL, NULL, NULL, NULL);
         if (c->inner == 1)
@@ -331,12 +332,12 @@ static KERNEL(ROW_BLOCK<THREADS>, pass_rows, launch_loss_pass made, const T *x, 
     for (int64_t r = row_first(); r < c.n; r += row_step()) {
         measure m = {-INFINITY, 0.0f};
         best b = {-INFINITY, INT_MAX};
-        for (int64_t i = 4 * (int64_t)threadIdx.x; i < c.classes; i += 4 * THREADS) {
-            quad q = quad_load(x + row_begin(&c, r), i, c.classes, aligned, -INFINITY);
-            m = measure_four<T>(m, q);
-            for (int j = 0; j < 4 && i + j < c.classes && made.verdict; j++)
+        row_reader<THREADS, false, T> scores(x + row_begin(&c, r), c.classes, aligned, -INFINITY);
+        scores.each([&](int64_t i, const auto &q) {
+            m = measure_more<T>(m, q);
+            for (int j = 0; j < ROW_EACH<T> && i + j < c.classes && made.verdict; j++)
                 b = best_join(b, {q.v[j], (int32_t)i + j});
-        }
+        });
         m = measure_of_row<THREADS, T>(m);
         float log_sum = vec_log(m.sum);
         if (made.verdict)
@@ -359,7 +360,8 @@ void launch_loss_at_once(cuda_stream stream, const launch_loss_call *c,
     with_type(c->type, [&](auto t) {
         typedef decltype(t) T;
         const T *x = (const T *)scores, *still_there = made->dscores ? NULL : x;
-        bool aligned = rows_aligned(x, c->pitch) && rows_aligned((T *)made->dscores, c->pitch);
+        bool aligned = rows_aligned<ROW_EACH<T>>(x, c->pitch) &&
+                       rows_aligned<ROW_EACH<T>>((T *)made->dscores, c->pitch);
         if (made->dscores && c->reduction == LAUNCH_LOSS_MEAN)
             add_rows<T>(stream, c, NULL, NULL, NULL, NULL, NULL);
         if (c->n > 0)

@@ -36,20 +36,20 @@ static __device__ __forceinline__ int64_t row_named(const index_positions &p, co
 }
 
 /* Rows of `width` pieces: each goes to a group of 1 << shift neighbouring threads, in blocks of
- * THREADS, and long ones to several blocks along y. */
+ * THREADS, and long ones to several blocks along y. A thread has about `pieces` of them. */
 struct strips {
-    enum { THREADS = 256, PIECES = 4 }; /* of a thread, about */
+    enum { THREADS = 256, PIECES = 4 };
     int shift;
     dim3 grid;
 };
 
-static inline strips strips_of(int64_t rows, int64_t width)
+static inline strips strips_of(int64_t rows, int64_t width, int pieces = strips::PIECES)
 {
     strips s = {0, dim3(1)};
-    int64_t wanted = width <= 32 ? width : (width + strips::PIECES - 1) / strips::PIECES;
+    int64_t wanted = width <= 32 ? width : (width + pieces - 1) / pieces;
     while (1 << s.shift < strips::THREADS && (1 << s.shift < wanted || (width > 32 && s.shift < 5)))
         s.shift++;
-    int64_t groups = strips::THREADS >> s.shift, tall = (int64_t)strips::PIECES << s.shift;
+    int64_t groups = strips::THREADS >> s.shift, tall = (int64_t)pieces << s.shift;
     int64_t cuts = (width + tall - 1) / tall;
     s.grid =
         dim3((unsigned)((rows + groups - 1) / groups), (unsigned)(cuts < 65535 ? cuts : 65535));

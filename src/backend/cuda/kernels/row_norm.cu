@@ -1,49 +1,49 @@
 /*
  * LayerNormalization and RMSNormalization. Forward a row is a warp's or a block's. Backward a block
  * takes a band of rows, one after the other, and each thread the same columns of all of them: the
- * gradients of scale and bias add up there, band by band, and the bands are summed in their order.
+ * gradients of scale and bias add up there, band by band, and the bands are added up as any rows are
+ * (fold.cuh).
  */
 #include "backend/cuda/kernels/chain.cuh"
-#include "backend/cuda/kernels/reduce.h"
+#include "backend/cuda/kernels/fold.cuh"
 #include "backend/cuda/kernels/row_norm.h"
-#include "backend/cuda/kernels/rows.cuh"
 
-enum { HELD = 2 }; /* fours of columns whose sums a thread keeps in registers */
+enum { HELD = 8 }; /* columns whose sums a thread keeps in registers */
 
 /* What a thread reads of x, the chain in front has it write itself. */
-template <typename X, typename Y, int THREADS, typename C>
+template <typename X, typename Y, int THREADS, bool KEEP, typename C>
 static KERNEL(ROW_BLOCK<THREADS>, row_norm, Y *y, float *mean, float *inverse, const X *x,
               const float *scale, const float *bias, int64_t rows, int64_t n, float epsilon,
               bool centred, bool aligned, C before)
 {
+    constexpr int EACH = ROW_EACH<X>;
     for (int64_t r = row_first(); r < rows; r += row_step()) {
-        const X *own = x + r * LD(n);
         float m = 0.0f, squares = 0.0f;
         if constexpr (C::IS_THERE)
             for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
                 quad made = {};
                 before.from_source(made.v, (uint32_t)(r * n + i), n - i);
             }
-        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n && centred; i += 4 * THREADS) {
-            quad q = quad_load(own, i, n, aligned);
-            m += (q.v[0] + q.v[1]) + (q.v[2] + q.v[3]);
-        }
+        row_reader<THREADS, KEEP, X> own(x + r * LD(n), n, aligned);
+        if (centred)
+            own.each([&](int64_t, const auto &q) { m += floats_sum(q); });
         m = centred ? row_sum<THREADS>(m) / (float)n : 0.0f;
-        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
-            quad q = quad_load(own, i, n, aligned, m);
-            for (int j = 0; j < 4; j++)
-                squares += (q.v[j] - m) * (q.v[j] - m);
-        }
+        own.each([&](int64_t i, const auto &q) {
+            for (int j = 0; j < EACH; j++) {
+                float apart = i + j < n ? q.v[j] - m : 0.0f;
+                squares += apart * apart;
+            }
+        });
         float by = 1.0f / sqrtf(row_sum<THREADS>(squares) / (float)n + epsilon);
-        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
-            quad q = quad_load(own, i, n, aligned), s = quad_load(scale, i, n, aligned);
-            quad b = {{0.0f, 0.0f, 0.0f, 0.0f}};
+        own.each([&](int64_t i, auto q) {
+            auto s = floats_load<EACH>(scale, i, n, aligned);
+            floats<EACH> b = {};
             if (bias)
-                b = quad_load(bias, i, n, aligned);
-            for (int j = 0; j < 4; j++)
+                b = floats_load<EACH>(bias, i, n, aligned);
+            for (int j = 0; j < EACH; j++)
                 q.v[j] = (q.v[j] - m) * by * s.v[j] + b.v[j];
-            quad_store(y + r * LD(n), i, n, aligned, q);
-        }
+            floats_store(y + r * LD(n), i, n, aligned, q);
+        });
         if (threadIdx.x == 0 && mean)
             mean[r] = m;
         if (threadIdx.x == 0 && inverse)
@@ -59,13 +59,16 @@ void launch_row_norm(cuda_stream stream, const launch_row_norm_call *c, void *y,
     with_types(c->x_type, c->y_type, [&](auto from, auto to) {
         typedef decltype(from) X;
         typedef decltype(to) Y;
-        bool aligned = rows_aligned((const X *)x, c->n) && rows_aligned((const Y *)y, c->n) &&
-                       rows_aligned(scale, c->n) && rows_aligned(bias, c->n);
-        with_rows(c->rows, c->n, [&](auto threads, dim3 grid, dim3 block) {
+        constexpr int EACH = ROW_EACH<X>;
+        bool aligned = rows_aligned<EACH>((const X *)x, c->n) &&
+                       rows_aligned<EACH>((const Y *)y, c->n) &&
+                       rows_aligned<EACH>(scale, c->n) && rows_aligned<EACH>(bias, c->n);
+        with_kept_rows(c->rows, c->n, [&](auto threads, auto keep, dim3 grid, dim3 block) {
             with_chain<X>(c->chain, c->n, [&](auto chain) {
-                LAUNCH((row_norm<X, Y, decltype(threads)::value, decltype(chain)>), grid, block, 0,
-                       stream, (Y *)y, mean, inverse, (const X *)x, scale, bias, c->rows, c->n,
-                       c->epsilon, c->centred, aligned, chain);
+                LAUNCH((row_norm<X, Y, decltype(threads)::value, decltype(keep)::value != 0,
+                                 decltype(chain)>),
+                       grid, block, 0, stream, (Y *)y, mean, inverse, (const X *)x, scale, bias,
+                       c->rows, c->n, c->epsilon, c->centred, aligned, chain);
             });
         });
     });
@@ -76,18 +79,35 @@ struct gradients {
     float plain, normal;
 };
 
-/* Adds a row's four columns to those of the band, which lie in memory: its first row begins them.
- */
-static __device__ __forceinline__ void add_four(float *band, int64_t i, int64_t n, bool aligned,
-                                                bool first, const quad &q)
+/* Adds a row's columns to those of the band, which lie in memory: its first row begins them. */
+template <int N>
+static __device__ __forceinline__ void add_columns(float *band, int64_t i, int64_t n, bool aligned,
+                                                   bool first, const floats<N> &q)
 {
-    quad sum = {{0.0f, 0.0f, 0.0f, 0.0f}};
+    floats<N> sum = {};
     if (!first)
-        sum = quad_load(band, i, n, aligned);
-    for (int j = 0; j < 4; j++)
+        sum = floats_load<N>(band, i, n, aligned);
+    for (int j = 0; j < N; j++)
         sum.v[j] += q.v[j];
-    quad_store(band, i, n, aligned, sum);
+    floats_store(band, i, n, aligned, sum);
 }
+
+template <int N, typename D>
+static __device__ __forceinline__ floats<N> gradients_load(const D *dy, int64_t i, int64_t n,
+                                                           bool aligned)
+{
+    return floats_load<N>(dy, i, n, aligned);
+}
+template <int N>
+static __device__ __forceinline__ quad gradients_load(any_floats dy, int64_t i, int64_t n, bool aligned)
+{
+    return quad_load(dy, i, n, aligned);
+}
+
+/* What a thread has read of a row in GROUPS accesses: gradients, and x normalised. */
+template <int GROUPS, int EACH> struct row_backward {
+    floats<EACH> d[GROUPS], h[GROUPS];
+};
 
 /* D: a pointer. WIDE: a thread has more columns than it keeps in registers. */
 template <typename X, typename D, int THREADS, bool WIDE, typename C>
@@ -95,24 +115,34 @@ static KERNEL(THREADS, row_norm_bwd, X *dx, float *dscale, float *dbias, D dy, c
               const float *scale, const float *mean, const float *inverse, int64_t rows,
               int64_t band, int64_t n, bool aligned, C behind)
 {
-    enum { STEP = 4 * THREADS };
+    enum { EACH = ROW_EACH<X>, GROUPS = HELD / EACH, STEP = EACH * THREADS };
     int64_t first = blockIdx.x * band, stop = first + band < rows ? first + band : rows;
-    quad ds[HELD] = {}, db[HELD] = {};
+    floats<EACH> ds[GROUPS] = {}, db[GROUPS] = {};
+    row_backward<GROUPS, EACH> row = {};
     dscale += blockIdx.x * LD(n);
     dbias += blockIdx.x * LD(n);
     for (int64_t r = first; r < stop; r++) {
         float m = mean ? mean[r] : 0.0f, by = inverse[r];
         gradients sum = {0.0f, 0.0f};
-        for (int64_t base = 4 * (int64_t)threadIdx.x; base < n; base += HELD * STEP) {
+        auto read = [&](int k, int64_t i) {
+            row.d[k] = gradients_load<EACH>(dy + r * n, i, n, aligned);
+            row.h[k] = floats_load<EACH>(x + r * n, i, n, aligned, m);
+            for (int j = 0; j < EACH; j++)
+                row.h[k].v[j] = (row.h[k].v[j] - m) * by;
+        };
+        for (int64_t base = EACH * (int64_t)threadIdx.x; base < n; base += GROUPS * STEP) {
 #pragma unroll
-            for (int k = 0; k < HELD; k++) {
+            for (int k = 0; k < GROUPS; k++)
+                if (base + k * STEP < n)
+                    read(k, base + k * STEP);
+#pragma unroll
+            for (int k = 0; k < GROUPS; k++) {
                 int64_t i = base + k * STEP;
                 if (i >= n)
                     break;
-                quad d = quad_load(dy + r * n, i, n, aligned), s = quad_load(scale, i, n, aligned);
-                quad h = quad_load(x + r * n, i, n, aligned, m);
-                for (int j = 0; j < 4; j++) {
-                    h.v[j] = (h.v[j] - m) * by;
+                auto s = floats_load<EACH>(scale, i, n, aligned);
+                floats<EACH> d = row.d[k], h = row.h[k];
+                for (int j = 0; j < EACH; j++) {
                     sum.plain += d.v[j] * s.v[j];
                     sum.normal += d.v[j] * s.v[j] * h.v[j];
                     h.v[j] *= d.v[j];
@@ -120,8 +150,8 @@ static KERNEL(THREADS, row_norm_bwd, X *dx, float *dscale, float *dbias, D dy, c
                     db[k].v[j] += d.v[j];
                 }
                 if (WIDE) {
-                    add_four(dscale, i, n, aligned, r == first, h);
-                    add_four(dbias, i, n, aligned, r == first, d);
+                    add_columns(dscale, i, n, aligned, r == first, h);
+                    add_columns(dbias, i, n, aligned, r == first, d);
                 }
             }
         }
@@ -130,23 +160,35 @@ static KERNEL(THREADS, row_norm_bwd, X *dx, float *dscale, float *dbias, D dy, c
         });
         sum.plain = mean ? sum.plain / (float)n : 0.0f;
         sum.normal /= (float)n;
-        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n && (dx || C::IS_THERE); i += STEP) {
-            quad d = quad_load(dy + r * n, i, n, aligned), s = quad_load(scale, i, n, aligned);
-            quad h = quad_load(x + r * n, i, n, aligned);
-            for (int j = 0; j < 4; j++)
-                d.v[j] = by * ((d.v[j] * s.v[j] - sum.plain) - (h.v[j] - m) * by * sum.normal);
+        auto finish = [&](int k, int64_t i) {
+            auto s = floats_load<EACH>(scale, i, n, aligned);
+            floats<EACH> d = row.d[k];
+            for (int j = 0; j < EACH; j++)
+                d.v[j] = by * ((d.v[j] * s.v[j] - sum.plain) - row.h[k].v[j] * sum.normal);
             if (dx)
-                quad_store(dx + r * n, i, n, aligned, d);
+                floats_store(dx + r * n, i, n, aligned, d);
             if constexpr (C::IS_THERE)
                 behind.behind(d.v, (uint32_t)(r * n + i), n - i);
-        }
+        };
+        if (!dx && !C::IS_THERE)
+            continue;
+        if (WIDE || C::IS_THERE) /* a chain is too long to be there several times */
+            for (int64_t i = EACH * (int64_t)threadIdx.x; i < n; i += STEP) {
+                read(0, i);
+                finish(0, i);
+            }
+        else
+#pragma unroll
+            for (int k = 0; k < GROUPS; k++)
+                if (EACH * (int64_t)threadIdx.x + k * STEP < n)
+                    finish(k, EACH * (int64_t)threadIdx.x + k * STEP);
     }
 #pragma unroll
-    for (int k = 0; k < HELD; k++) {
-        int64_t i = 4 * (int64_t)threadIdx.x + k * STEP;
+    for (int k = 0; k < GROUPS; k++) {
+        int64_t i = EACH * (int64_t)threadIdx.x + k * STEP;
         if (!WIDE && i < n) {
-            quad_store(dscale, i, n, aligned, ds[k]);
-            quad_store(dbias, i, n, aligned, db[k]);
+            floats_store(dscale, i, n, aligned, ds[k]);
+            floats_store(dbias, i, n, aligned, db[k]);
         }
     }
 }
@@ -171,26 +213,61 @@ template <typename X, typename D, typename C>
 static void backward(cuda_stream stream, const launch_row_norm_call *c, backward_of b, X *dx, D dy,
                      const X *x, C behind)
 {
-    auto *run = c->n <= 4 * HELD * 128   ? backward_by<X, D, 128, false, C>
-                : c->n <= 4 * HELD * 512 ? backward_by<X, D, 512, false, C>
-                                         : backward_by<X, D, 512, true, C>;
-    b.aligned = b.aligned && rows_aligned(dx, c->n) && rows_aligned(x, c->n) &&
-                rows_aligned(b.scale, c->n) && rows_aligned(c->workspace, c->n);
+    constexpr int EACH = ROW_EACH<X>;
+    auto *run = c->n <= HELD * 128   ? backward_by<X, D, 128, false, C>
+                : c->n <= HELD * 512 ? backward_by<X, D, 512, false, C>
+                                     : backward_by<X, D, 512, true, C>;
+    b.aligned = b.aligned && rows_aligned<EACH>(dx, c->n) && rows_aligned<EACH>(x, c->n) &&
+                rows_aligned<EACH>(b.scale, c->n) && rows_aligned<EACH>(c->workspace, c->n);
     run(stream, c, b, dx, dy, x, behind);
 }
 
-static void sum_bands(cuda_stream stream, float *y, const float *workspace, int64_t bands,
-                      int64_t n)
+/* The sums of bands, [2,bands,n] in memory, as the gradients of scale and bias, or [1,bands,n] as the first. */
+struct band_fold {
+    typedef float state;
+    const float *x;
+    float *dscale, *dbias; /* or NULL */
+    int64_t n;
+    bool aligned;
+
+    static __device__ __forceinline__ float none()
+    {
+        return 0.0f;
+    }
+    static __device__ __forceinline__ float join(float a, float b)
+    {
+        return a + b;
+    }
+    __device__ __forceinline__ void four(float s[4], int64_t at, int64_t i, int64_t count,
+                                         int64_t) const
+    {
+        quad q = quad_load(x + at, i, count, aligned);
+        for (int j = 0; j < 4; j++)
+            s[j] += q.v[j];
+    }
+    __device__ __forceinline__ void put(int64_t k, float s) const
+    {
+        if (k < n && dscale)
+            dscale[k] = s;
+        if (k >= n)
+            dbias[k - n] = s;
+    }
+};
+
+static void sum_bands(cuda_stream stream, const launch_row_norm_call *c, float *dscale, float *dbias)
 {
-    launch_reduce_call c = {};
-    c.space.kept.count = 1;
-    c.space.reduced = {1, {bands}, {n}, bands};
-    c.space.last = n;
-    c.kind = LAUNCH_REDUCE_SUM;
-    c.type = LAUNCH_F32;
-    c.pieces = 1;
-    if (y)
-        launch_reduce(stream, &c, y, workspace);
+    reduce_space space = {};
+    space.kept = {1, {2}, {c->bands * c->n}, dbias ? 2 : 1};
+    space.reduced = {1, {c->bands}, {c->n}, c->bands};
+    space.last = c->n;
+    band_fold f = {};
+    f.x = c->workspace;
+    f.dscale = dscale;
+    f.dbias = dbias;
+    f.n = c->n;
+    f.aligned = rows_aligned(c->workspace, c->n);
+    if (dscale || dbias)
+        fold_across(stream, &space, c->pieces, c->workspace + 2 * c->bands * c->n, f);
 }
 
 void launch_row_norm_bwd(cuda_stream stream, const launch_row_norm_call *c, void *dx, float *dscale,
@@ -202,13 +279,12 @@ void launch_row_norm_bwd(cuda_stream stream, const launch_row_norm_call *c, void
     with_types(c->x_type, c->y_type, [&](auto from, auto to) {
         typedef decltype(from) X;
         typedef decltype(to) D;
-        backward_of b = {scale, mean, inverse, rows_aligned((const D *)dy, c->n)};
+        backward_of b = {scale, mean, inverse, rows_aligned<ROW_EACH<X>>((const D *)dy, c->n)};
         if (c->chain)
             backward(stream, c, b, (float *)dx, any_floats_of(dy, c->y_type), (const float *)x,
                      light_chain{chain_code_of(c->chain, c->n % CHAIN_EACH == 0)});
         else
             backward(stream, c, b, (X *)dx, (const D *)dy, (const X *)x, no_chain());
     });
-    sum_bands(stream, dscale, c->workspace, c->bands, c->n);
-    sum_bands(stream, dbias, c->workspace + c->bands * c->n, c->bands, c->n);
+    sum_bands(stream, c, dscale, dbias);
 }

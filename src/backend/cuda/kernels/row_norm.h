@@ -14,7 +14,8 @@ typedef struct launch_row_norm_call {
     bool centred;               /* LayerNormalization */
     float epsilon;
     int64_t bands;              /* backward: of rows, at most 65535 */
-    float *workspace;           /* backward: [2,bands,n] */
+    int pieces;                 /* backward: that bands are added up in */
+    float *workspace;           /* backward: [2,bands,n], then [pieces,2,n] if there are several */
     const launch_chain_call *chain; /* or NULL; of an x of float32: forward it makes x and stores it,
                                      * backward it goes on with dx */
 } launch_row_norm_call;

@@ -1,7 +1,7 @@
 /*
  * What kernels over rows share. A row is one warp's while it is short, else one block's; its
- * threads take four neighbours each in turn, so which numbers fall to a thread, and with them the
- * order of every sum, follows from the length of the row alone.
+ * threads take a few neighbours each in turn: four, or what 16 bytes hold. So which numbers fall to a
+ * thread, and with them the order of every sum, follows from the row's length and type alone.
  */
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_ROWS_CUH
 #define TEQUIO_BACKEND_CUDA_KERNELS_ROWS_CUH
@@ -13,6 +13,8 @@ enum {
     ROW_OF_WARP = 1024, /* numbers of the longest row that a warp takes */
     ROW_WARPS = 4,      /* of a block, a row each */
     ROW_THREADS = 256,  /* of a block that takes one row */
+    ROW_KEPT = 32,      /* numbers that a thread keeps of a row which it reads more than once */
+    ROW_AHEAD = 4,      /* accesses of a row on their way at a time */
     MOST_BLOCKS = 8192, /* of a grid: threads take more rows each beyond */
 };
 
@@ -43,22 +45,23 @@ __device__ __forceinline__ int64_t row_step()
     return (int64_t)gridDim.x * blockDim.y;
 }
 
-/* The numbers i .. i + 3 of n; those beyond are `fill`, and not stored. `aligned`: memory there may
+/* The numbers i .. i + N - 1 of n; those beyond are `fill`, and not stored. `aligned`: memory there may
  * be moved as a whole. */
-struct quad {
-    float v[4];
+template <int N> struct floats {
+    float v[N];
 };
+typedef floats<4> quad;
 
-template <typename T>
-__device__ __forceinline__ quad quad_load(const T *x, int64_t i, int64_t n, bool aligned,
-                                          float fill = 0.0f)
+template <int N, typename T>
+__device__ __forceinline__ floats<N> floats_load(const T *x, int64_t i, int64_t n, bool aligned,
+                                                 float fill = 0.0f)
 {
-    quad q;
-    if (aligned && i + 4 <= n) {
-        load_vec<4>(q.v, x + i);
+    floats<N> q;
+    if (aligned && i + N <= n) {
+        load_vec<N>(q.v, x + i);
         return q;
     }
-    for (int j = 0; j < 4; j++) {
+    for (int j = 0; j < N; j++) {
         q.v[j] = fill;
         if (IN(i + j < n))
             q.v[j] = to_float(x[i + j]);
@@ -66,17 +69,88 @@ __device__ __forceinline__ quad quad_load(const T *x, int64_t i, int64_t n, bool
     return q;
 }
 
-template <typename T>
-__device__ __forceinline__ void quad_store(T *y, int64_t i, int64_t n, bool aligned, const quad &q)
+template <int N, typename T>
+__device__ __forceinline__ void floats_store(T *y, int64_t i, int64_t n, bool aligned,
+                                             const floats<N> &q)
 {
-    if (aligned && i + 4 <= n) {
-        store_vec<4>(y + i, q.v);
+    if (aligned && i + N <= n) {
+        store_vec<N>(y + i, q.v);
         return;
     }
-    for (int j = 0; j < 4; j++)
+    for (int j = 0; j < N; j++)
         if (IN(i + j < n))
             y[i + j] = stored<T>(q.v[j]);
 }
+
+template <typename T>
+__device__ __forceinline__ quad quad_load(const T *x, int64_t i, int64_t n, bool aligned,
+                                          float fill = 0.0f)
+{
+    return floats_load<4>(x, i, n, aligned, fill);
+}
+template <typename T>
+__device__ __forceinline__ void quad_store(T *y, int64_t i, int64_t n, bool aligned, const quad &q)
+{
+    floats_store(y, i, n, aligned, q);
+}
+
+/* The sum of a few, pairwise. */
+template <int N> __device__ __forceinline__ float floats_sum(const floats<N> &q)
+{
+    float sum[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        sum[j] = q.v[j];
+#pragma unroll
+    for (int step = 1; step < N; step *= 2)
+#pragma unroll
+        for (int j = 0; j < N; j += 2 * step)
+            sum[j] += sum[j + step];
+    return sum[0];
+}
+
+/* How many numbers of type T one access takes. */
+template <typename T> constexpr int ROW_EACH = 16 / (int)sizeof(T);
+
+/* A row of n numbers as one of its THREADS threads sees it, in accesses of 16 bytes, of which several are on
+ * their way at a time. KEEP: the row is no longer than ROW_KEPT numbers a thread, which stay in registers. */
+template <int THREADS, bool KEEP, typename T> struct row_reader {
+    enum { EACH = ROW_EACH<T>, AHEAD = KEEP ? ROW_KEPT / EACH : ROW_AHEAD, STEP = THREADS * EACH };
+    typedef floats<EACH> group;
+    const T *x;
+    int64_t n;
+    bool aligned;
+    float fill;
+    group kept[AHEAD];
+
+    __device__ __forceinline__ void load(int64_t base)
+    {
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if (base + k * STEP < n)
+                kept[k] = floats_load<EACH>(x, base + k * STEP, n, aligned, fill);
+    }
+    __device__ __forceinline__ row_reader(const T *x_, int64_t n_, bool aligned_, float fill_ = 0.0f)
+        : x(x_), n(n_), aligned(aligned_), fill(fill_)
+    {
+        if (KEEP)
+            load(EACH * (int64_t)threadIdx.x);
+    }
+    /* f(i, the numbers from i on) in ascending order */
+    template <typename F> __device__ __forceinline__ void each(F f)
+    {
+        for (int64_t base = EACH * (int64_t)threadIdx.x; base < n; base += AHEAD * STEP) {
+            if (!KEEP)
+                load(base);
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                if (base + k * STEP < n)
+                    f(base + k * STEP, kept[k]);
+            if (KEEP)
+                return;
+        }
+    }
+};
 
 /* Numbers whose type is known when the kernel runs: for kernels with a chain inside, of which one for each
  * type would take the compiler long, and which ask for types at every step anyway. */
@@ -117,10 +191,11 @@ static inline any_floats any_floats_of(const void *x, launch_type type)
     return {(void *)x, type};
 }
 
-/* Whether rows that begin `pitch` numbers apart can be moved by fours. */
-template <typename T> static inline bool rows_aligned(const T *x, int64_t pitch)
+/* Whether rows that begin `pitch` numbers apart can be moved by groups of N. */
+template <int N = 4, typename T> static inline bool rows_aligned(const T *x, int64_t pitch)
 {
-    return (uintptr_t)x % (4 * sizeof(T)) == 0 && pitch % 4 == 0;
+    size_t bytes = N * sizeof(T) < 16 ? N * sizeof(T) : 16;
+    return (uintptr_t)x % bytes == 0 && pitch % N == 0;
 }
 
 static inline unsigned blocks_for(int64_t work, int64_t each)
@@ -165,6 +240,19 @@ template <typename F> static inline void with_rows(int64_t rows, int64_t n, F f)
         f(number<32>(), dim3(blocks_for(rows, ROW_WARPS)), dim3(32, ROW_WARPS));
     else
         f(number<ROW_THREADS>(), dim3(blocks_for(rows, 1)), dim3(ROW_THREADS));
+}
+
+/* The same of rows that threads read more than once: f(threads, whether they keep the row, grid, block) */
+template <typename F> static inline void with_kept_rows(int64_t rows, int64_t n, F f)
+{
+    with_rows(rows, n, [&](auto threads, dim3 grid, dim3 block) {
+        if constexpr (decltype(threads)::value == 32)
+            f(threads, number<1>(), grid, block);
+        else if (n <= ROW_KEPT * ROW_THREADS)
+            f(threads, number<1>(), grid, block);
+        else
+            f(threads, number<0>(), grid, block);
+    });
 }
 
 #endif

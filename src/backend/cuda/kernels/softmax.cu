@@ -30,20 +30,19 @@ static __device__ __forceinline__ float gradient_of(float dy, float y, float sum
     return log ? dy - vec_exp(y) * sum : y * off;
 }
 
-template <typename T, int THREADS>
+template <typename T, int THREADS, bool KEEP>
 static KERNEL(ROW_BLOCK<THREADS>, softmax_rows, T *y, const T *x, int64_t rows, int64_t n, bool log,
               bool aligned)
 {
     for (int64_t r = row_first(); r < rows; r += row_step()) {
-        const T *own = x + r * LD(n);
-        measure m = measure_row<THREADS>(own, n, aligned);
+        row_reader<THREADS, KEEP, T> own(x + r * LD(n), n, aligned, -INFINITY);
+        measure m = measure_row(own);
         float inverse = 1.0f / m.sum, log_sum = vec_log(m.sum);
-        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
-            quad q = quad_load(own, i, n, aligned);
-            for (int j = 0; j < 4; j++)
+        own.each([&](int64_t i, auto q) {
+            for (int j = 0; j < ROW_EACH<T>; j++)
                 q.v[j] = softmax_of<T>(q.v[j], m, inverse, log_sum, log);
-            quad_store(y + r * n, i, n, aligned, q);
-        }
+            floats_store(y + r * n, i, n, aligned, q);
+        });
     }
 }
 
@@ -62,25 +61,26 @@ static KERNEL(COLUMN_THREADS, softmax_columns, T *y, const T *x, int64_t outer, 
     }
 }
 
-template <typename T, int THREADS>
+template <typename T, int THREADS, bool KEEP>
 static KERNEL(ROW_BLOCK<THREADS>, softmax_bwd_rows, T *dx, const T *dy, const T *y, int64_t rows,
               int64_t n, bool log, bool aligned)
 {
     for (int64_t r = row_first(); r < rows; r += row_step()) {
-        const T *gradient = dy + r * LD(n), *own = y + r * LD(n);
+        const T *own = y + r * LD(n);
+        row_reader<THREADS, KEEP, T> gradient(dy + r * LD(n), n, aligned);
         float sum = 0.0f;
-        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
-            quad d = quad_load(gradient, i, n, aligned), q = quad_load(own, i, n, aligned);
-            for (int j = 0; j < 4; j++)
+        gradient.each([&](int64_t i, const auto &d) {
+            auto q = floats_load<ROW_EACH<T>>(own, i, n, aligned);
+            for (int j = 0; j < ROW_EACH<T>; j++)
                 sum += share_of(d.v[j], q.v[j], log);
-        }
+        });
         sum = row_sum<THREADS>(sum);
-        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
-            quad d = quad_load(gradient, i, n, aligned), q = quad_load(own, i, n, aligned);
-            for (int j = 0; j < 4; j++)
+        gradient.each([&](int64_t i, auto d) {
+            auto q = floats_load<ROW_EACH<T>>(own, i, n, aligned);
+            for (int j = 0; j < ROW_EACH<T>; j++)
                 d.v[j] = gradient_of(d.v[j], q.v[j], sum, log);
-            quad_store(dx + r * n, i, n, aligned, d);
-        }
+            floats_store(dx + r * n, i, n, aligned, d);
+        });
     }
 }
 
@@ -108,11 +108,12 @@ void launch_softmax(cuda_stream stream, const launch_softmax_call *c, void *y, c
         typedef decltype(t) T;
         T *to = (T *)y;
         const T *from = (const T *)x;
-        bool aligned = rows_aligned(to, c->axis) && rows_aligned(from, c->axis);
+        constexpr int EACH = ROW_EACH<T>;
+        bool aligned = rows_aligned<EACH>(to, c->axis) && rows_aligned<EACH>(from, c->axis);
         if (c->inner == 1)
-            with_rows(c->outer, c->axis, [&](auto threads, dim3 grid, dim3 block) {
-                LAUNCH((softmax_rows<T, decltype(threads)::value>), grid, block, 0, stream, to,
-                       from, c->outer, c->axis, c->log, aligned);
+            with_kept_rows(c->outer, c->axis, [&](auto threads, auto keep, dim3 grid, dim3 block) {
+                LAUNCH((softmax_rows<T, decltype(threads)::value, decltype(keep)::value != 0>), grid,
+                       block, 0, stream, to, from, c->outer, c->axis, c->log, aligned);
             });
         else
             LAUNCH(softmax_columns<T>, dim3(blocks_for(c->outer * c->inner, COLUMN_THREADS)),
@@ -129,12 +130,13 @@ void launch_softmax_bwd(cuda_stream stream, const launch_softmax_call *c, void *
         typedef decltype(t) T;
         T *to = (T *)dx;
         const T *gradient = (const T *)dy, *from = (const T *)y;
-        bool aligned = rows_aligned(to, c->axis) && rows_aligned(gradient, c->axis) &&
-                       rows_aligned(from, c->axis);
+        constexpr int EACH = ROW_EACH<T>;
+        bool aligned = rows_aligned<EACH>(to, c->axis) && rows_aligned<EACH>(gradient, c->axis) &&
+                       rows_aligned<EACH>(from, c->axis);
         if (c->inner == 1)
-            with_rows(c->outer, c->axis, [&](auto threads, dim3 grid, dim3 block) {
-                LAUNCH((softmax_bwd_rows<T, decltype(threads)::value>), grid, block, 0, stream, to,
-                       gradient, from, c->outer, c->axis, c->log, aligned);
+            with_kept_rows(c->outer, c->axis, [&](auto threads, auto keep, dim3 grid, dim3 block) {
+                LAUNCH((softmax_bwd_rows<T, decltype(threads)::value, decltype(keep)::value != 0>), grid,
+                       block, 0, stream, to, gradient, from, c->outer, c->axis, c->log, aligned);
             });
         else
             LAUNCH(softmax_bwd_columns<T>, dim3(blocks_for(c->outer * c->inner, COLUMN_THREADS)),

@@ -23,14 +23,15 @@ template <typename T> __device__ __forceinline__ measure measure_join(measure a,
     return {most, a.sum * exp_below<T>(a.most, most) + b.sum * exp_below<T>(b.most, most)};
 }
 
-/* With four more numbers of the row. */
-template <typename T> __device__ __forceinline__ measure measure_four(measure m, const quad &q)
+/* With a few more numbers of the row. */
+template <typename T, int N>
+__device__ __forceinline__ measure measure_more(measure m, const floats<N> &q)
 {
     float most = m.most;
-    for (int j = 0; j < 4; j++)
+    for (int j = 0; j < N; j++)
         most = q.v[j] > most ? q.v[j] : most;
     m.sum *= exp_below<T>(m.most, most);
-    for (int j = 0; j < 4; j++)
+    for (int j = 0; j < N; j++)
         m.sum += exp_below<T>(q.v[j], most);
     m.most = most;
     return m;
@@ -42,13 +43,12 @@ template <int THREADS, typename T> __device__ __forceinline__ measure measure_of
     return row_fold<THREADS>(m, {-INFINITY, 0.0f}, measure_join<T>);
 }
 
-/* Of one row by the threads that it has; rows lie `pitch` apart. */
-template <int THREADS, typename T>
-__device__ __forceinline__ measure measure_row(const T *x, int64_t n, bool aligned)
+/* Of one row by the threads that it has; beyond its end it is filled with -infinity. */
+template <int THREADS, bool KEEP, typename T>
+__device__ __forceinline__ measure measure_row(row_reader<THREADS, KEEP, T> &row)
 {
     measure m = {-INFINITY, 0.0f};
-    for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS)
-        m = measure_four<T>(m, quad_load(x, i, n, aligned, -INFINITY));
+    row.each([&](int64_t, const auto &q) { m = measure_more<T>(m, q); });
     return measure_of_row<THREADS, T>(m);
 }
 

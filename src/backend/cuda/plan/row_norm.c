@@ -1,6 +1,7 @@
 /* LayerNormalization, RMSNormalization and their gradients. */
 #include "backend/cuda/kernels/row_norm.h"
 #include "backend/cuda/load/fuse.h"
+#include "backend/cuda/plan/pieces.h"
 #include "backend/cuda/plan/plan.h"
 #include "graph/axis_split.h"
 
@@ -60,6 +61,7 @@ status cuda_plan_row_norm_bwd(cuda_node *n)
     s->bands = bands < MOST_BANDS ? bands : MOST_BANDS;
     n->launch = run_row_norm_bwd;
     n->state = s;
-    n->scratch_bytes = (size_t)(2 * s->bands * s->n) * sizeof(float);
+    s->pieces = pieces_of_columns(s->centred ? 2 : 1, s->bands, s->n);
+    n->scratch_bytes = (size_t)(2 * (s->bands + s->pieces) * s->n) * sizeof(float);
     return OK;
 }

@@ -46,15 +46,13 @@ static status sort_examples(const bucket_options *o, int64_t epoch, const uint32
     return OK;
 }
 
-/* --- batches of one size --- */
-
 /* Of n sorted examples the whole batches in another order; what is left stays behind them. */
 static void shuffle_batches(const bucket_options *o, int64_t epoch, const uint32_t *sorted, int64_t n,
                             uint32_t *ret)
 {
     int64_t whole = n / o->batch_size;
     for (int64_t b = 0; b < whole; b++) {
-        int64_t from = o->shuffle ? data_permute(o->seed, epoch, whole, b) : b;
+        int64_t from = o->shuffle ? permute_place(o->seed, epoch, whole, b) : b;
         for (int64_t i = 0; i < o->batch_size; i++)
             ret[b * o->batch_size + i] = sorted[from * o->batch_size + i];
     }
@@ -70,53 +68,10 @@ static void cut_by_size(const bucket_options *o, int64_t epoch, const uint32_t *
     shuffle_batches(o, epoch, sorted, e->n, e->order);
 }
 
-/* --- batches of so many tokens --- */
-
-/* first[]: where batches of the sorted examples begin. Returns how many there are. */
-static int64_t cut_sorted(const uint32_t *sorted, const uint32_t *lengths, int64_t n, int64_t max_tokens,
-                          int64_t *first)
-{
-    int64_t batches = 0, longest = 0;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t length = lengths[sorted[i]], with = length > longest ? length : longest;
-        bool begins = i == 0 || with * (i - first[batches - 1] + 1) > max_tokens;
-        if (begins)
-            first[batches++] = i;
-        longest = begins ? length : with;
-    }
-    first[batches] = n;
-    return batches;
-}
-
-static status cut_by_tokens(const bucket_options *o, int64_t epoch, const uint32_t *sorted,
-                            const uint32_t *lengths, bucket_epoch *e, error *err)
-{
-    void *memory = NULL;
-    for (int64_t i = 0; i < e->n; i++)
-        if (lengths[i] > o->max_tokens)
-            return FAIL(err, E_DATA,
-                        "example %lld has %u tokens; a batch may have %lld: max_tokens is too low, or the "
-                        "length of an example has to be limited",
-                        (long long)i, lengths[i], (long long)o->max_tokens);
-    TRY(mem_alloc(((size_t)e->n + 1) * sizeof(int64_t), "the batches of an epoch", &memory, err));
-    int64_t *cut = memory, at = 0;
-    e->n_batches = cut_sorted(sorted, lengths, e->n, o->max_tokens, cut);
-    e->first = xmalloc(((size_t)e->n_batches + 1) * sizeof *e->first);
-    for (int64_t b = 0; b < e->n_batches; b++) {
-        int64_t from = o->shuffle ? data_permute(o->seed, epoch, e->n_batches, b) : b;
-        e->first[b] = at;
-        for (int64_t i = cut[from]; i < cut[from + 1]; i++)
-            e->order[at++] = sorted[i];
-    }
-    e->first[e->n_batches] = at;
-    mem_free(memory);
-    return OK;
-}
-
 status bucket_epoch_make(const bucket_options *options, int64_t epoch, const uint32_t *lengths, int64_t n,
                          bucket_epoch *ret, error *err)
 {
-    BUG_ON(n < 1 || (options->max_tokens == 0 && options->batch_size < 1));
+    BUG_ON(n < 1 || options->batch_size < 1);
     if (n > UINT32_MAX)
         return FAIL(err, E_DATA, "%lld examples are more than can be sorted by length", (long long)n);
     bucket_epoch e = {.n = n};
@@ -126,10 +81,7 @@ status bucket_epoch_make(const bucket_options *options, int64_t epoch, const uin
     TRY_OUT(st, mem_alloc((size_t)n * sizeof(uint32_t), "the order of an epoch", &order, err));
     e.order = order;
     TRY_OUT(st, sort_examples(options, epoch, lengths, n, sorted, err));
-    if (options->max_tokens)
-        TRY_OUT(st, cut_by_tokens(options, epoch, sorted, lengths, &e, err));
-    else
-        cut_by_size(options, epoch, sorted, &e);
+    cut_by_size(options, epoch, sorted, &e);
     *ret = e;
 out:
     mem_free(sorted);
@@ -141,15 +93,14 @@ out:
 void bucket_epoch_free(bucket_epoch *e)
 {
     mem_free(e->order);
-    free(e->first);
     *e = (bucket_epoch){.n = 0};
 }
 
 int64_t bucket_batch(const bucket_epoch *e, int64_t batch, int64_t *ret_first)
 {
     BUG_ON(batch < 0 || batch >= e->n_batches);
-    *ret_first = e->first ? e->first[batch] : batch * e->batch_size;
-    int64_t end = e->first ? e->first[batch + 1] : *ret_first + e->batch_size;
+    *ret_first = batch * e->batch_size;
+    int64_t end = *ret_first + e->batch_size;
     return (end < e->n ? end : e->n) - *ret_first;
 }
 

@@ -3,9 +3,8 @@
  * function of (seed, epoch, lengths), so any lane can make any batch.
  *
  * As AllenNLP's samplers do it: every length is multiplied by a random factor of 1 - padding_noise to 1 +
- * padding_noise, the examples are sorted by that, and cut in this order: `bucket` into batches of
- * batch_size, `max_tokens` into batches as large as they can be while their longest example times their
- * number is at most that. Then the batches, not the examples, are shuffled. Unlike there, the one batch
+ * padding_noise, the examples are sorted by that, and cut in this order into batches of batch_size. Then the
+ * batches, not the examples, are shuffled. Unlike there, the one batch
  * that is smaller than batch_size stays the last: so batch b of an epoch takes the places b * batch_size
  * and so on of its order, as steps.h counts them.
  *
@@ -13,8 +12,7 @@
  * bucket_prepare chooses those that pad least.
  *
  * What an engine over these needs: a plan for each prepared length (and each size of a batch), made before
- * step 0, all in memory as large as the largest one's; with `max_tokens` also the number of batches, which
- * differs from epoch to epoch (bucket_epoch.n_batches), for whoever counts steps.
+ * step 0, all in memory as large as the largest one's. Batches of so many tokens are in length_kinds.h.
  *
  * Threads: pure functions; an epoch is immutable once made.
  */
@@ -28,23 +26,20 @@
 
 typedef struct bucket_options {
     uint64_t seed;
-    int64_t batch_size;         /* >= 1; not used if max_tokens is set */
-    int64_t max_tokens;         /* 0: batches of batch_size */
+    int64_t batch_size;         /* >= 1 */
     double padding_noise;       /* 0 .. 1; of no effect without shuffle */
     bool drop_last;             /* the smaller batch, if it is not the only one */
     bool shuffle;
 } bucket_options;
 
-/* 4 bytes an example, and with max_tokens 8 a batch; 16 more an example while it is made. */
+/* 4 bytes an example; 16 more an example while it is made. */
 typedef struct bucket_epoch {
     int64_t n, n_batches;
-    int64_t batch_size;         /* 0: `first` says where batches begin */
+    int64_t batch_size;
     uint32_t *order;            /* [n] the example at each place */
-    int64_t *first;             /* [n_batches + 1] the place at which each begins; NULL */
 } bucket_epoch;
 
-/* lengths[n], n >= 1, each >= 1. E_DATA: an example alone has more than max_tokens, or there are 2^32 of
- * them; E_NOMEM. */
+/* lengths[n], n >= 1, each >= 1. E_DATA: there are 2^32 of them; E_NOMEM. */
 MUST_USE status bucket_epoch_make(const bucket_options *options, int64_t epoch, const uint32_t *lengths,
                                   int64_t n, bucket_epoch *ret, error *err);
 void bucket_epoch_free(bucket_epoch *e);

@@ -19,6 +19,7 @@ struct bucketing {
     int64_t n;
     uint32_t prepared[BUCKET_PREPARED];
     int n_prepared;
+    length_kinds kinds;         /* with max_tokens */
 
     pthread_mutex_t lock;       /* of all below */
     kept_epoch kept[EPOCHS];
@@ -67,6 +68,14 @@ status bucketing_create(const bucketing_options *options, bucketing **ret, error
         b->kept[i].epoch = -1;
     pthread_mutex_init(&b->lock, NULL);
     status st = prepare(b, err);
+    if (st == OK && b->o.max_tokens)
+        st = length_kinds_make(&(length_kinds_options){.lengths = lengths,
+                                                       .n = b->n,
+                                                       .prepared = b->prepared,
+                                                       .n_prepared = b->n_prepared,
+                                                       .batch_size = b->o.batches.batch_size,
+                                                       .max_tokens = b->o.max_tokens},
+                               &b->kinds, err);
     if (st == OK)
         *ret = b;
     else
@@ -81,6 +90,7 @@ void bucketing_destroy(bucketing **b)
     for (int i = 0; i < EPOCHS; i++)
         if ((*b)->kept[i].epoch >= 0)
             bucket_epoch_free(&(*b)->kept[i].order);
+    length_kinds_fini(&(*b)->kinds);
     pthread_mutex_destroy(&(*b)->lock);
     free(*b);
     *b = NULL;
@@ -88,8 +98,29 @@ void bucketing_destroy(bucketing **b)
 
 /* --- shapes --- */
 
+/* From the longest; of each full batches, and that of what is left. */
+static size_t shapes_of_kinds(const length_kinds *k, batch_shape ret[BATCH_SHAPES])
+{
+    size_t n = 0;
+    for (size_t i = k->kinds.n; i-- > 0;) {
+        int64_t full = k->kinds.at[i].batch_size, all = k->kinds.at[i].examples;
+        if (all >= full)
+            ret[n++] = (batch_shape){full, k->length[i]};
+        if (all % full)
+            ret[n++] = (batch_shape){all % full, k->length[i]};
+    }
+    return n;
+}
+
+steps_kinds bucketing_kinds(const bucketing *b)
+{
+    return b->kinds.kinds;
+}
+
 size_t bucketing_shapes(const bucketing *b, batch_shape ret[BATCH_SHAPES])
 {
+    if (b->o.max_tokens)
+        return shapes_of_kinds(&b->kinds, ret);
     size_t n = 0;
     int64_t full = b->o.batches.batch_size, rest = b->n % full;
     for (int i = b->n_prepared; i-- > 0;)
@@ -131,8 +162,23 @@ static int64_t length_of(const bucketing *b, const bucket_epoch *e, const step_s
     return bucket_padded(b->prepared, b->n_prepared, bucket_longest(e, b->lengths, slot->index));
 }
 
+static void batch_of_kind(const bucketing *b, const step_slot *slot, int64_t *ret_examples, int64_t *ret_length)
+{
+    const bucket_options *o = &b->o.batches;
+    steps s = {.kinds = b->kinds.kinds};
+    size_t kind = steps_kind_of(&s, slot);
+    for (int64_t i = 0; ret_examples && i < slot->n; i++)
+        ret_examples[i] =
+            length_kinds_example(&b->kinds, kind, o->seed, slot->epoch, o->shuffle, slot->first + i);
+    *ret_length = b->kinds.length[kind];
+}
+
 status bucketing_batch(bucketing *b, const step_slot *slot, int64_t *ret_examples, int64_t *ret_length, error *err)
 {
+    if (b->o.max_tokens) {
+        batch_of_kind(b, slot, ret_examples, ret_length);
+        return OK;
+    }
     const bucket_epoch *e = NULL;
     pthread_mutex_lock(&b->lock);
     status st = epoch_of(b, slot->epoch, &e, err);

@@ -17,6 +17,7 @@
 #include "common/base/error.h"
 #include "common/config/config.h"
 #include "common/parts/flat.h"
+#include "common/parts/permute.h"
 #include "common/parts/steps.h"
 #include "common/store/facts.h"
 
@@ -123,11 +124,6 @@ bool dataset_asks(const dataset *d);
 MUST_USE status dataset_answer_read(const dataset *d, int64_t example, int64_t first, int64_t last,
                                     dataset_answer *ret, error *err);
 void dataset_answer_fini(dataset_answer *a);
-
-/* The order of an epoch: a keyed permutation of 0 .. n-1 with O(1) memory and random access
- * (a 4-round Feistel network on ceil(log2 n) bits with cycle walking; Black and Rogaway 2002).
- * Gives the example at `place`. Pure. */
-int64_t data_permute(uint64_t seed, int64_t epoch, int64_t n, int64_t place);
 
 /* What graphs are made for. */
 typedef struct batch_shape {

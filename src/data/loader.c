@@ -102,7 +102,7 @@ static status choose_examples(const loader *l, buffer *b, error *err)
         TRY(bucketing_batch(l->options.buckets, slot, b->examples, &b->batch.shape.length, err));
     for (int64_t i = 0; !l->options.buckets && i < slot->n; i++)
         b->examples[i] = l->options.shuffle
-                             ? data_permute(l->options.seed, slot->epoch, l->examples, slot->first + i)
+                             ? permute_place(l->options.seed, slot->epoch, l->examples, slot->first + i)
                              : slot->first + i;
     data_fields_of_length(l->fields, l->n_fields, b->batch.shape.length, b->cut);
     b->batch.fields = b->batch.shape.length ? b->cut : l->fields;
@@ -203,13 +203,29 @@ static void *run(void *arg)
 
 /* Life cycle */
 
+/* What a batch of such a field takes, of any shape. False: more than there can be. */
+static bool room_of(const loader_options *o, int64_t batch_size, const data_field *f, size_t *ret)
+{
+    batch_shape shapes[BATCH_SHAPES] = {{.examples = batch_size, .length = o->length}};
+    size_t n = o->buckets ? bucketing_shapes(o->buckets, shapes) : 1, all;
+    *ret = 0;
+    for (size_t i = 0; i < n; i++) {
+        data_field cut;
+        data_fields_of_length(f, 1, shapes[i].length, &cut);
+        int64_t examples = shapes[i].examples < batch_size ? shapes[i].examples : batch_size;
+        if (!size_mul(data_field_bytes(&cut), (size_t)examples, &all))
+            return false;
+        *ret = all > *ret ? all : *ret;
+    }
+    return true;
+}
+
 static status create_buffer(const loader *l, buffer *b, error *err)
 {
-    size_t scratch = 0;
+    size_t scratch = 0, all;
     void *p = NULL;
     for (size_t f = 0; f < l->n_fields; f++) {
-        size_t one = data_field_bytes(&l->fields[f]), all;
-        if (!size_mul(one, (size_t)l->options.batch_size, &all))
+        if (!room_of(&l->options, l->options.batch_size, &l->fields[f], &all))
             return FAIL(err, E_NOMEM, "a batch of %lld examples is larger than memory",
                         (long long)l->options.batch_size);
         TRY(mem_alloc(all, "a batch of examples", &b->data[f], err));
@@ -251,12 +267,12 @@ static int64_t largest_batch(const loader_options *o)
 size_t loader_bytes(const loader_options *o)
 {
     data_field fields[DATA_FIELDS];
-    size_t n_fields, example = 0, all;
+    size_t n_fields, batch = 0, one, all;
+    bool fits = true;
     choose_types(o, fields, &n_fields);
-    for (size_t f = 0; f < n_fields; f++)
-        example += data_field_bytes(&fields[f]);
-    bool fits = size_mul(example, (size_t)largest_batch(o), &all) && size_mul(all, o->depth, &all);
-    return fits ? all : SIZE_MAX;
+    for (size_t f = 0; f < n_fields && fits; f++)
+        fits = room_of(o, largest_batch(o), &fields[f], &one) && size_add(batch, one, &batch);
+    return fits && size_mul(batch, o->depth, &all) ? all : SIZE_MAX;
 }
 
 status loader_create(const loader_options *options, loader **ret, error *err)

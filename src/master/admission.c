@@ -177,7 +177,8 @@ static status check_declared(const master *m, const wire_declaration *d, error *
     char ours[65], theirs[65];
     flat_digest(m->plan.declaration.flat, ours);
     flat_digest(d->flat, theirs);
-    if (strcmp(ours, theirs) == 0 && d->examples_per_epoch == m->plan.declaration.examples_per_epoch)
+    if (strcmp(ours, theirs) == 0 && d->examples_per_epoch == m->plan.declaration.examples_per_epoch &&
+        memcmp(&d->kinds, &m->plan.declaration.kinds, sizeof d->kinds) == 0)
         return OK;
     return FAIL(err, E_DATA,
                 "another model or other data is declared (%lld examples, %lld on the first worker): "

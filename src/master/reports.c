@@ -157,7 +157,7 @@ static void say_progress(const master *m)
         return;
     const accounting_totals *t = accounting_totals_of(m->accounting);
     int64_t per_epoch = steps_per_epoch(&m->plan.steps);
-    double left = (double)(m->plan.total - t->step) * (double)steps_examples(&m->plan.steps, 0);
+    double left = (double)(m->plan.total - t->step) * (double)steps_mean_examples(&m->plan.steps);
     master_progress p = {
         .step = t->step,
         .total_steps = m->plan.total,

@@ -20,7 +20,8 @@ static status settle_k(master *m, error *err)
     }
     TRY(jobdir_keep_examples(m->o->dir, m->plan.declaration.examples_per_epoch, err));
     m->plan.batches_per_step = k;
-    m->plan.steps = training_steps(c, m->plan.declaration.examples_per_epoch, k);
+    TRY(jobdir_keep_batch_kinds(m->o->dir, &m->plan.declaration.kinds, err));
+    m->plan.steps = training_steps(c, m->plan.declaration.examples_per_epoch, &m->plan.declaration.kinds, k);
     m->plan.total = training_total(&m->plan.steps, c);
     uint32_t lanes = members_lanes(&m->members);
     LOG_I("JOB",
@@ -28,7 +29,7 @@ static status settle_k(master *m, error *err)
           "lanes=%u",
           config_str(c, "distributed.mode"), (long long)m->plan.total,
           (long long)steps_per_epoch(&m->plan.steps), (long long)k,
-          (long long)steps_examples(&m->plan.steps, 0), lanes);
+          (long long)steps_mean_examples(&m->plan.steps), lanes);
     if (lanes > k && m->plan.schedule.in_order)
         LOG_W("IDLE_LANES",
               "%u lanes for %lld slots: %lld of them only wait; raise trainer.batches_per_step",
@@ -53,7 +54,8 @@ static status note_fingerprint(master *m, error *err)
 void master_say_setup(master *m, int32_t s)
 {
     Wire__Declaration declaration;
-    wire_declaration_fill(m->plan.declaration.flat, m->plan.declaration.examples_per_epoch, &declaration);
+    wire_declaration_fill(m->plan.declaration.flat, m->plan.declaration.examples_per_epoch,
+                          &m->plan.declaration.kinds, &declaration);
     Wire__Setup w = WIRE__SETUP__INIT;
     w.declaration = &declaration;
     w.servers = (uint32_t)m->o->n_servers;

@@ -198,7 +198,8 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
         .steps = {.examples = s->plan.declaration.examples_per_epoch,
                   .batch_size = m->batch_size,
                   .per_step = m->batches_per_step,
-                  .drop_last = m->drop_last},
+                  .drop_last = m->drop_last,
+                  .kinds = s->plan.declaration.kinds},
         .groups = groups,
         .n_groups = n_groups,
         .clip_value = config_has(c, "trainer.grad_clipping")

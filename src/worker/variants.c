@@ -33,17 +33,30 @@ status variants_graph(const config *c, const variants *v, batch_shape shape, gra
         ret, err);
 }
 
+static int64_t most_examples(const variants *v)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < v->n; i++)
+        most = v->shapes[i].examples > most ? v->shapes[i].examples : most;
+    return most;
+}
+
 loader_options variants_loader(const config *c, const variants *v)
 {
     return (loader_options){
         .dataset = v->data,
-        .batch_size = v->shapes[0].examples,
+        .batch_size = most_examples(v),
         .seed = (uint64_t)config_int(c, "random_seed"),
         .shuffle = config_bool(c, "data_loader.shuffle"),
         .buckets = v->buckets,
         .augment = config_section(c, "dataset_reader.augment"),
         .depth = (size_t)config_int(c, "data_loader.prefetch") + 2,
     };
+}
+
+steps_kinds variants_kinds(const variants *v)
+{
+    return v->buckets ? bucketing_kinds(v->buckets) : (steps_kinds){.n = 0};
 }
 
 /* The names of the numbers that evaluations of the model give. */
@@ -129,6 +142,7 @@ static status variants_find_shapes(const config *c, variants *v, error *err)
                     .padding_noise = config_f64(sampler, "padding_noise"),
                     .drop_last = config_bool(c, "data_loader.drop_last"),
                     .shuffle = config_bool(c, "data_loader.shuffle")},
+        .max_tokens = config_has(sampler, "max_tokens") ? config_int(sampler, "max_tokens") : 0,
         .lengths = (int)config_int(sampler, "lengths"),
         .multiple = (uint32_t)config_int(sampler, "multiple"),
     };

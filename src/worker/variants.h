@@ -17,7 +17,7 @@ typedef struct variants {
     flat *flat;
     size_t n;
     graph *graphs[BATCH_SHAPES];
-    batch_shape shapes[BATCH_SHAPES];       /* [0] is the largest: a full batch */
+    batch_shape shapes[BATCH_SHAPES];       /* [0] is a full batch, of the longest */
 } variants;
 
 MUST_USE status variants_build(const config *config, variants *ret, error *err);
@@ -29,6 +29,8 @@ MUST_USE status variants_moving(const config *config, const variants *v, trainab
 
 /* The model for batches of another shape. */
 MUST_USE status variants_graph(const config *config, const variants *v, batch_shape shape, graph **ret, error *err);
+/* Of its batches, where they are of several sizes. */
+steps_kinds variants_kinds(const variants *v);
 /* How a lane reads the data. */
 loader_options variants_loader(const config *config, const variants *v);
 

@@ -15,7 +15,8 @@
 static status worker_declare(worker *w, const char *dir_token, error *err)
 {
     Wire__Declaration m;
-    wire_declaration_fill(w->variants.flat, dataset_examples(w->variants.data), &m);
+    const steps_kinds kinds = variants_kinds(&w->variants);
+    wire_declaration_fill(w->variants.flat, dataset_examples(w->variants.data), &kinds, &m);
     const char *vocabulary = dataset_vocabulary(w->variants.data);
     if (vocabulary)
         m.vocabulary = (char *)(uintptr_t)vocabulary;
@@ -43,7 +44,10 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
     steps s = {.examples = m->examples_per_epoch,
                .batch_size = m->batch_size,
                .per_step = (int64_t)m->n_slots,
-               .drop_last = m->drop_last};
+               .drop_last = m->drop_last,
+               .kinds = variants_kinds(&w->variants),
+               .seed = (uint64_t)config_int(w->o->config, "random_seed"),
+               .shuffle = config_bool(w->o->config, "data_loader.shuffle")};
     w->master.identity.era = h->era;
     w->has_view = true;
     w->waits.progress_us = clock_us();

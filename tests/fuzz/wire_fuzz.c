@@ -21,7 +21,7 @@ static void check_declaration(const Wire__Declaration *m)
         return;
     }
     Wire__Declaration again;
-    wire_declaration_fill(first.flat, first.examples_per_epoch, &again);
+    wire_declaration_fill(first.flat, first.examples_per_epoch, &first.kinds, &again);
     BUG_ON(strcmp(again.digest, m->digest) != 0);
     if (wire_declaration_read(&again, &second, &err) != OK)
         BUG("what was taken is refused: %s", err.text);

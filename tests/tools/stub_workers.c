@@ -83,7 +83,7 @@ static void declare(const stub *s)
     Wire__Declaration m;
     buf packed = BUF_INIT;
     check(flat_create(&tensor, 1, &f, &err), &err);
-    wire_declaration_fill(f, 1000000, &m);
+    wire_declaration_fill(f, 1000000, &(steps_kinds){.n = 0}, &m);
     wire_pack(&m.base, &packed);
     say(s, WIRE_DECLARE, 0, &packed);
     buf_fini(&packed);

@@ -193,7 +193,7 @@ static status say_setup(const cluster_run *r, const port *p, const jobdir *dir, 
     Wire__Holders shards[BENCH_SERVERS], *pointers[BENCH_SERVERS];
     char *addresses[BENCH_SERVERS];
     Wire__Declaration declaration;
-    wire_declaration_fill(r->load.flat, INT64_MAX / 4, &declaration);
+    wire_declaration_fill(r->load.flat, INT64_MAX / 4, &(steps_kinds){.n = 0}, &declaration);
     Wire__Setup m = WIRE__SETUP__INIT;
     m.declaration = &declaration;
     m.servers = (uint32_t)r->load.client_servers;

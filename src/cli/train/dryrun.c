@@ -52,7 +52,8 @@ static status dryrun_build(const devices *d, const shape *s, built *b, error *er
 {
     const config *c = d->config;
     TRY(variants_build(c, &b->variants, err));
-    b->steps = training_steps(c, dataset_examples(b->variants.data), s->batches_per_step);
+    const steps_kinds kinds = variants_kinds(&b->variants);
+    b->steps = training_steps(c, dataset_examples(b->variants.data), &kinds, s->batches_per_step);
     backend_choice device;
     TRY(devices_of_lane(d, 0, &device, err));
     exec_options options = {
@@ -61,7 +62,7 @@ static status dryrun_build(const devices *d, const shape *s, built *b, error *er
         .flat = b->variants.flat,
         .graphs = (const graph *const *)b->variants.graphs,
         .n_graphs = b->variants.n,
-        .examples = b->steps.batch_size,
+        .examples = b->variants.shapes[0].examples,
         .sum_level = training_sum_level(c, (int64_t)s->lanes * (s->workers > 0 ? s->workers : 1)),
     };
     TRY(exec_measure(&options, &b->memory, err));

@@ -173,6 +173,16 @@ static status check_test(const json_t *tree, error *err)
     return OK;
 }
 
+static status check_sampler(const json_t *tree, error *err)
+{
+    const char *type = json_string_value(constraints_value_at(tree, "data_loader.batch_sampler.type"));
+    if (type && strcmp(type, "max_tokens_sampler") == 0 &&
+        json_is_true(constraints_value_at(tree, "data_loader.drop_last")))
+        return FAIL(err, E_CONFIG,
+                    "data_loader.drop_last: a smaller batch of each length belongs to max_tokens_sampler; use false");
+    return OK;
+}
+
 status constraints_check(const json_t *tree, error *err)
 {
     for (size_t i = 0; i < option_limit_count; i++)
@@ -183,6 +193,7 @@ status constraints_check(const json_t *tree, error *err)
     TRY(check_standbys(tree, err));
     TRY(check_schedule(tree, err));
     TRY(check_loss_scale(tree, err));
+    TRY(check_sampler(tree, err));
     return constraints_check_mode(tree, err);
 }
 

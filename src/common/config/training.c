@@ -21,7 +21,7 @@ int64_t training_batches_per_step(const config *c, int64_t n_lanes)
     return n_lanes * config_int(c, "trainer.num_gradient_accumulation_steps");
 }
 
-steps training_steps(const config *c, int64_t examples, int64_t batches_per_step)
+steps training_steps(const config *c, int64_t examples, const steps_kinds *kinds, int64_t batches_per_step)
 {
     schedule paced = training_schedule(c);
     return (steps){
@@ -29,6 +29,9 @@ steps training_steps(const config *c, int64_t examples, int64_t batches_per_step
         .batch_size = config_int(c, "data_loader.batch_size"),
         .per_step = schedule_unit_batches(&paced, batches_per_step),
         .drop_last = config_bool(c, "data_loader.drop_last"),
+        .kinds = *kinds,
+        .seed = (uint64_t)config_int(c, "random_seed"),
+        .shuffle = config_bool(c, "data_loader.shuffle"),
     };
 }
 

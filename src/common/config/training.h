@@ -16,7 +16,7 @@ schedule training_schedule(const config *c);
 int64_t training_batches_per_step(const config *c, int64_t n_lanes);
 
 /* Of a job with so many examples an epoch and so many batches a step; a unit of its schedule is a step. */
-steps training_steps(const config *c, int64_t examples, int64_t batches_per_step);
+steps training_steps(const config *c, int64_t examples, const steps_kinds *kinds, int64_t batches_per_step);
 
 /* The step after the last one, by an end as config_end gives it. */
 int64_t training_end(const steps *s, const json_t *end);

@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
+#include "common/parts/steps.h"
 #include "common/store/facts.h"
 #include "common/store/lockfile.h"
 
@@ -209,6 +210,37 @@ status jobdir_keep_examples(jobdir *d, int64_t n, error *err)
                     "epochs would be others",
                     (long long)n, (long long)kept);
     return jobdir_update(d, "examples_per_epoch", json_integer(n), err);
+}
+
+void jobdir_batch_kinds(const jobdir *d, steps_kinds *ret)
+{
+    const json_t *kept = json_object_get(d->job, "batch_kinds");
+    *ret = (steps_kinds){.n = 0};
+    for (size_t i = 0; i < json_array_size(kept) && i < STEPS_KINDS; i++) {
+        const json_t *one = json_array_get(kept, i);
+        steps_kind k = {json_integer_value(json_array_get(one, 0)), json_integer_value(json_array_get(one, 1))};
+        if (k.examples < 1 || k.batch_size < 1)
+            break;
+        ret->at[ret->n++] = k;
+    }
+}
+
+status jobdir_keep_batch_kinds(jobdir *d, const steps_kinds *kinds, error *err)
+{
+    if (kinds->n == 0)
+        return OK;
+    json_t *list = json_array();
+    for (size_t i = 0; i < kinds->n; i++)
+        json_array_append_new(list, json_pack("[I, I]", (json_int_t)kinds->at[i].examples,
+                                              (json_int_t)kinds->at[i].batch_size));
+    const json_t *kept = json_object_get(d->job, "batch_kinds");
+    if (!kept)
+        return jobdir_update(d, "batch_kinds", list, err);
+    bool same = json_equal(kept, list);
+    json_decref(list);
+    return same ? OK
+                : FAIL(err, E_DATA, "the training data have other lengths than those that this job began with: its "
+                                    "batches would be others");
 }
 
 status jobdir_keep_fingerprint(jobdir *d, const char *now, char **ret_before, error *err)

@@ -86,6 +86,10 @@ int64_t jobdir_batches_per_step(const jobdir *d); /* K fixed at the first start;
 MUST_USE status jobdir_set_batches_per_step(jobdir *d, int64_t k, error *err);
 /* The examples of an epoch, fixed at the first start too: E_DATA if there were others. */
 MUST_USE status jobdir_keep_examples(jobdir *d, int64_t n, error *err);
+/* The same of the kinds of its batches, if they are of several. */
+struct steps_kinds;
+MUST_USE status jobdir_keep_batch_kinds(jobdir *d, const struct steps_kinds *kinds, error *err);
+void jobdir_batch_kinds(const jobdir *d, struct steps_kinds *ret);
 /* `c` is the configuration of the job in the dir, which is done, but for an end that it can still
  * have: a master that starts with it moves the end. False of another job's, and of no job. */
 bool jobdir_can_move_end(const jobdir *d, const config *c);

@@ -133,7 +133,9 @@ static status check_end(const jobdir *d, const jobdir_request *r, bool is_done, 
     int64_t k = jobdir_batches_per_step(d);
     if (examples < 1 || k < 1)
         return OK; /* it made no step yet */
-    steps s = training_steps(c, examples, k);
+    steps_kinds kinds;
+    jobdir_batch_kinds(d, &kinds);
+    steps s = training_steps(c, examples, &kinds, k);
     int64_t before = training_end(&s, json_object_get(d->job, "end"));
     int64_t now = training_total(&s, c);
     schedule paced = training_schedule(c);

@@ -310,7 +310,8 @@ void wire_free(ProtobufCMessage *m)
         protobuf_c_message_free_unpacked(m, NULL);
 }
 
-void wire_declaration_fill(const flat *f, int64_t examples_per_epoch, Wire__Declaration *ret)
+void wire_declaration_fill(const flat *f, int64_t examples_per_epoch, const steps_kinds *kinds,
+                           Wire__Declaration *ret)
 {
     wire__declaration__init(ret);
     ret->examples_per_epoch = examples_per_epoch;
@@ -334,6 +335,12 @@ void wire_declaration_fill(const flat *f, int64_t examples_per_epoch, Wire__Decl
         t->group = (uint32_t)d->group;
         ret->tensors[i] = t;
     }
+    ret->n_batch_kinds = 2 * kinds->n;
+    ret->batch_kinds = xcalloc(ret->n_batch_kinds + 1, sizeof *ret->batch_kinds);
+    for (size_t i = 0; i < kinds->n; i++) {
+        ret->batch_kinds[2 * i] = kinds->at[i].examples;
+        ret->batch_kinds[2 * i + 1] = kinds->at[i].batch_size;
+    }
 }
 
 void wire_declaration_clear(Wire__Declaration *m)
@@ -341,6 +348,7 @@ void wire_declaration_clear(Wire__Declaration *m)
     for (size_t i = 0; i < m->n_tensors; i++)
         free(m->tensors[i]);
     free(m->tensors);
+    free(m->batch_kinds);
     free(m->digest);
     wire__declaration__init(m);
 }
@@ -363,11 +371,29 @@ static status wire_read_tensor(const Wire__Tensor *t, tensor_decl *ret, error *e
     return OK;
 }
 
+/* Together they are all examples of an epoch. */
+static status wire_read_kinds(const Wire__Declaration *m, steps_kinds *ret, error *err)
+{
+    int64_t left = m->examples_per_epoch;
+    bool fits = m->n_batch_kinds % 2 == 0 && m->n_batch_kinds <= 2 * (size_t)STEPS_KINDS;
+    *ret = (steps_kinds){.n = 0};
+    for (size_t i = 0; fits && i < m->n_batch_kinds; i += 2) {
+        steps_kind k = {m->batch_kinds[i], m->batch_kinds[i + 1]};
+        fits = k.examples > 0 && k.examples <= left && k.batch_size > 0;
+        left -= k.examples;
+        ret->at[ret->n++] = k;
+    }
+    fits = fits && (ret->n == 0 || left == 0);
+    return fits ? OK : FAIL(err, E_PROTOCOL, "declaration: kinds of batches that do not fit");
+}
+
 status wire_declaration_read(const Wire__Declaration *m, wire_declaration *ret, error *err)
 {
     if (m->examples_per_epoch <= 0)
         return FAIL(err, E_PROTOCOL, "declaration: %lld examples per epoch",
                     (long long)m->examples_per_epoch);
+    steps_kinds kinds;
+    TRY(wire_read_kinds(m, &kinds, err));
     tensor_decl *decls = xcalloc(m->n_tensors, sizeof *decls);
     flat *f = NULL;
     status st = OK;
@@ -384,7 +410,7 @@ status wire_declaration_read(const Wire__Declaration *m, wire_declaration *ret, 
         flat_destroy(&f);
         return FAIL(err, E_PROTOCOL, "declaration: the digest does not match the tensors");
     }
-    *ret = (wire_declaration){.flat = f, .examples_per_epoch = m->examples_per_epoch,
+    *ret = (wire_declaration){.flat = f, .examples_per_epoch = m->examples_per_epoch, .kinds = kinds,
                               .vocabulary = m->vocabulary[0] ? xstrdup(m->vocabulary) : NULL};
     return OK;
 }

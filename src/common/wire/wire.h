@@ -25,6 +25,7 @@
 #include "common/net/net.h"
 #include "common/parts/flat.h"
 #include "common/parts/loss_scale.h"
+#include "common/parts/steps.h"
 #include "common/parts/tree.h"
 
 #include "proto/control.pb-c.h"
@@ -120,12 +121,14 @@ void wire_free(ProtobufCMessage *m);
 typedef struct wire_declaration {
     flat *flat;
     int64_t examples_per_epoch;
+    steps_kinds kinds;
     char *vocabulary;               /* what the data taught their reader; NULL: nothing */
 } wire_declaration;
 
 /* The message borrows names from `f`; release with wire_declaration_clear. Whoever says a
  * vocabulary lends it to the message afterwards. */
-void wire_declaration_fill(const flat *f, int64_t examples_per_epoch, Wire__Declaration *ret);
+void wire_declaration_fill(const flat *f, int64_t examples_per_epoch, const steps_kinds *kinds,
+                           Wire__Declaration *ret);
 void wire_declaration_clear(Wire__Declaration *m);
 /* Checks ranges, recomputes the digest and compares. E_PROTOCOL, E_UNSUPPORTED. */
 MUST_USE status wire_declaration_read(const Wire__Declaration *m, wire_declaration *ret, error *err);

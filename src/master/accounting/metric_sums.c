@@ -47,7 +47,7 @@ completed_steps completed_steps_at(const steps *s, int64_t step)
     for (int64_t t = 0; t < per_epoch; t++) {
         epoch_examples += steps_examples(s, t);
         if (t < step % per_epoch)
-            rest += steps_examples(s, t);
+            rest += steps_examples(s, epochs * per_epoch + t);
     }
     return (completed_steps){.step = step, .examples = epochs * epoch_examples + rest};
 }

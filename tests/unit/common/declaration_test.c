@@ -31,7 +31,8 @@ static void test_declarations_round_trip(void **state)
         flats_random(number, 1 << 21, &c);
         flat *f = flat_or_fail(c.tensors, c.n);
         Wire__Declaration m;
-        wire_declaration_fill(f, 60000 + (int64_t)number, &m);
+        const steps_kinds sent = {number % 3 ? 0 : 2, {{50000, 8}, {10000 + (int64_t)number, 4}}};
+        wire_declaration_fill(f, 60000 + (int64_t)number, &sent, &m);
         char vocabulary[] = "{\"tokens\":[\"\303\251\"]}";
         if (number % 2)
             m.vocabulary = vocabulary;
@@ -43,6 +44,9 @@ static void test_declarations_round_trip(void **state)
         assert_int_equal(wire_declaration_read((Wire__Declaration *)back, &d, NULL), OK);
         wire_free(back); /* the flat borrows nothing from the message */
         assert_int_equal(d.examples_per_epoch, 60000 + (int64_t)number);
+        assert_int_equal(d.kinds.n, sent.n);
+        for (size_t i = 0; i < sent.n; i++)
+            assert_memory_equal(&d.kinds.at[i], &sent.at[i], sizeof *sent.at);
         if (number % 2)
             assert_string_equal(d.vocabulary, vocabulary);
         else
@@ -88,6 +92,14 @@ static void one_tensor_less(Wire__Declaration *m)
 static void no_examples(Wire__Declaration *m)
 {
     m->examples_per_epoch = 0;
+}
+
+/* 100 examples, of which the kinds have 99. */
+static void kinds_too_small(Wire__Declaration *m)
+{
+    m->batch_kinds[0] = 99;
+    m->batch_kinds[1] = 4;
+    m->n_batch_kinds = 2;
 }
 
 static void rank_nine(Wire__Declaration *m)
@@ -147,10 +159,11 @@ static const struct {
     {other_momentum, E_PROTOCOL, "declaration: the digest does not match the tensors"},
     {one_tensor_less, E_PROTOCOL, "declaration: the digest does not match the tensors"},
     {no_examples, E_PROTOCOL, "declaration: 0 examples per epoch"},
-    {rank_nine, E_PROTOCOL, "declaration of 'w': rank, kind or rule out of range"},
-    {kind_three, E_PROTOCOL, "declaration of 'w': rank, kind or rule out of range"},
-    {kind_huge, E_PROTOCOL, "declaration of 'w': rank, kind or rule out of range"},
-    {rule_four, E_PROTOCOL, "declaration of 'w': rank, kind or rule out of range"},
+    {kinds_too_small, E_PROTOCOL, "declaration: kinds of batches that do not fit"},
+    {rank_nine, E_PROTOCOL, "declaration of 'w': rank, kind, rule or group out of range"},
+    {kind_three, E_PROTOCOL, "declaration of 'w': rank, kind, rule or group out of range"},
+    {kind_huge, E_PROTOCOL, "declaration of 'w': rank, kind, rule or group out of range"},
+    {rule_four, E_PROTOCOL, "declaration of 'w': rank, kind, rule or group out of range"},
     {no_name, E_CONFIG, NULL},
     {same_name, E_CONFIG, "tensor 'mean' is declared twice"},
     {negative_size, E_CONFIG, "tensor 'w': dimension 0 is -1, want 0 or more"},
@@ -168,7 +181,7 @@ static void test_tampered_declarations(void **state)
     flat *f = flat_or_fail(tensors, COUNT_OF(tensors));
     for (size_t i = 0; i < COUNT_OF(tampered); i++) {
         Wire__Declaration m;
-        wire_declaration_fill(f, 10, &m);
+        wire_declaration_fill(f, 100, &(steps_kinds){1, {{100, 4}}}, &m);
         tampered[i].tamper(&m);
         wire_declaration d = {.flat = NULL};
         error err = ERROR_INIT;

@@ -101,7 +101,7 @@ static void test_the_course(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         config *c = jobdir_config(cases[i].settings);
-        steps s = training_steps(c, 39, 2);
+        steps s = training_steps(c, 39, &(steps_kinds){.n = 0}, 2);
         assert_int_equal(steps_per_epoch(&s), cases[i].per_epoch);
         assert_int_equal(training_total(&s, c), cases[i].end);
         config_destroy(&c);

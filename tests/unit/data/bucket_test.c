@@ -44,7 +44,7 @@ static uint64_t padded_tokens(const bucket_epoch *e, const uint32_t *lengths)
 }
 
 /* Every example once; batches follow each other and are as large as they should be. */
-static void check(const bucket_options *o, const bucket_epoch *e, const uint32_t *lengths, int64_t n)
+static void check(const bucket_options *o, const bucket_epoch *e, int64_t n)
 {
     char *seen = xcalloc((size_t)n, 1);
     int64_t place = 0;
@@ -52,15 +52,12 @@ static void check(const bucket_options *o, const bucket_epoch *e, const uint32_t
         int64_t first, size = bucket_batch(e, b, &first);
         assert_int_equal(first, place);
         assert_true(size >= 1);
-        if (o->max_tokens)
-            assert_true((int64_t)bucket_longest(e, lengths, b) * size <= o->max_tokens);
-        else
-            assert_true(size == o->batch_size || (b == e->n_batches - 1 && size == n % o->batch_size));
+        assert_true(size == o->batch_size || (b == e->n_batches - 1 && size == n % o->batch_size));
         place += size;
     }
     for (int64_t i = 0; i < n; i++)
         assert_int_equal(seen[e->order[i]]++, 0);
-    bool may_drop = o->drop_last && !o->max_tokens && n >= o->batch_size;
+    bool may_drop = o->drop_last && n >= o->batch_size;
     assert_int_equal(place, may_drop ? n / o->batch_size * o->batch_size : n);
     free(seen);
 }
@@ -70,15 +67,15 @@ static void test_each_example_once(void **state)
     (void)state;
     static const int64_t sizes[] = {1, 2, 31, 32, 33, 1000};
     uint32_t lengths[1000];
-    for (unsigned bits = 0; bits < 8; bits++)
+    for (unsigned bits = 0; bits < 4; bits++)
         for (size_t s = 0; s < COUNT_OF(sizes); s++)
             for (int64_t epoch = 0; epoch < 3; epoch++) {
-                bucket_options o = {.seed = bits + s, .batch_size = 32, .max_tokens = bits & 4 ? 2 * MOST : 0,
-                                    .padding_noise = 0.1, .drop_last = bits & 1, .shuffle = bits & 2};
+                bucket_options o = {.seed = bits + s, .batch_size = 32, .padding_noise = 0.1,
+                                    .drop_last = bits & 1, .shuffle = bits & 2};
                 bucket_epoch e, again;
                 draw_lengths(s, lengths, sizes[s]);
                 make(&o, epoch, lengths, sizes[s], &e);
-                check(&o, &e, lengths, sizes[s]);
+                check(&o, &e, sizes[s]);
                 make(&o, epoch, lengths, sizes[s], &again);
                 assert_int_equal(again.n_batches, e.n_batches);
                 assert_memory_equal(again.order, e.order, (size_t)e.n * sizeof *e.order);
@@ -125,15 +122,6 @@ static void test_sorted_without_noise(void **state)
     assert_int_equal(bucket_longest(&e, lengths, 0), 5);
     assert_int_equal(bucket_longest(&e, lengths, 1), 9);
     bucket_epoch_free(&e);
-    make(&(bucket_options){.max_tokens = 10}, 0, lengths, 6, &e);
-    assert_int_equal(e.n_batches, 3); /* 1 3 3, 5 5, 9 */
-    int64_t first;
-    assert_int_equal(bucket_batch(&e, 1, &first), 2);
-    assert_int_equal(first, 3);
-    bucket_epoch_free(&e);
-    error err = ERROR_INIT;
-    assert_int_equal(bucket_epoch_make(&(bucket_options){.max_tokens = 8}, 0, lengths, 6, &e, &err), E_DATA);
-    assert_non_null(strstr(err.text, "example 5 has 9 tokens; a batch may have 8"));
 }
 
 /* Noise mixes neighbours and costs little; the order of the data would pad nearly everything to the longest. */

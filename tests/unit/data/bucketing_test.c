@@ -143,6 +143,102 @@ static void test_shapes(void **state)
     bucketing_destroy(&b);
 }
 
+/* --- max_tokens --- */
+
+enum { TOKENS = 200 };
+
+static bucketing *make_token_buckets(const varied *v, int64_t max_tokens, error *err)
+{
+    bucketing *b = NULL;
+    bucketing_options o = {.dataset = &v->base,
+                           .batches = {.seed = 3, .batch_size = BATCH, .shuffle = true},
+                           .max_tokens = max_tokens,
+                           .lengths = 4,
+                           .multiple = 8};
+    return bucketing_create(&o, &b, err) == OK ? b : NULL;
+}
+
+static steps steps_of(const bucketing *b)
+{
+    return (steps){.examples = EXAMPLES, .batch_size = BATCH, .per_step = 1, .kinds = bucketing_kinds(b), .seed = 3,
+                   .shuffle = true};
+}
+
+/* Every example once an epoch, in batches that have as many as fit, and in other company each epoch. */
+static void test_batches_of_so_many_tokens(void **state)
+{
+    (void)state;
+    varied v;
+    make_varied(&v);
+    bucketing *b = make_token_buckets(&v, TOKENS, NULL);
+    batch_shape shapes[BATCH_SHAPES];
+    size_t n = bucketing_shapes(b, shapes);
+    steps s = steps_of(b);
+    int64_t batches = steps_batches_per_epoch(&s), first[EPOCHS][BATCH], full = 0;
+    for (int64_t epoch = 0; epoch < EPOCHS; epoch++) {
+        int seen[EXAMPLES] = {0};
+        for (int64_t k = 0; k < batches; k++) {
+            int64_t examples[BATCH], length = 0;
+            step_slot slot = steps_slot(&s, epoch * batches + k, 0);
+            assert_int_equal(bucketing_batch(b, &slot, examples, &length, NULL), OK);
+            assert_true(has_shape(shapes, n, slot.n, length));
+            assert_true(slot.n <= BATCH && slot.n * length <= TOKENS);
+            full += slot.n == BATCH || (slot.n + 1) * length > TOKENS;
+            for (int64_t i = 0; i < slot.n; i++) {
+                assert_int_equal(seen[examples[i]]++, 0);
+                assert_true(v.lengths[examples[i]] <= length);
+            }
+            if (slot.first == 0)
+                memcpy(first[epoch], examples, sizeof examples);
+        }
+        for (int i = 0; i < EXAMPLES; i++)
+            assert_int_equal(seen[i], 1);
+    }
+    assert_true(full >= EPOCHS * (batches - (int64_t)s.kinds.n)); /* all but one of a kind */
+    assert_memory_not_equal(first[0], first[1], sizeof first[0]);
+    bucketing_destroy(&b);
+}
+
+static void test_an_example_of_too_many_tokens(void **state)
+{
+    (void)state;
+    varied v;
+    error err = ERROR_INIT;
+    make_varied(&v);
+    assert_null(make_token_buckets(&v, 47, &err));
+    assert_non_null(strstr(err.text, "max_tokens: 47 is less than one example, which has 48 tokens"));
+}
+
+static void test_a_loader_of_so_many_tokens(void **state)
+{
+    (void)state;
+    varied v;
+    make_varied(&v);
+    bucketing *b = make_token_buckets(&v, TOKENS, NULL);
+    loader_options o = {
+        .dataset = &v.base, .batch_size = BATCH, .seed = 3, .shuffle = true, .buckets = b, .depth = 2};
+    loader *l = NULL;
+    steps s = steps_of(b);
+    assert_int_equal(loader_create(&o, &l, NULL), OK);
+    assert_true(loader_bytes(&o) <= 2 * (TOKENS + BATCH) * sizeof(int64_t)); /* no batch of the longest 16 */
+    for (int64_t id = 0; id < 2 * steps_batches_per_epoch(&s); id++) {
+        int64_t examples[BATCH], length = 0;
+        const data_batch *batch = NULL;
+        step_slot slot = steps_slot(&s, id, 0);
+        assert_int_equal(bucketing_batch(b, &slot, examples, &length, NULL), OK);
+        assert_int_equal(loader_take(l, &slot, &batch, NULL), OK);
+        assert_int_equal(batch->shape.length, length);
+        const int64_t *ids = batch->data[0], *labels = batch->data[1];
+        for (int64_t i = 0; i < slot.n; i++) {
+            assert_int_equal(labels[i], examples[i]);
+            assert_int_equal(ids[i * length], examples[i] * MOST + 1);
+        }
+        loader_release(l, batch);
+    }
+    loader_destroy(&l);
+    bucketing_destroy(&b);
+}
+
 static void test_nothing_varies(void **state)
 {
     (void)state;
@@ -282,6 +378,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_epoch),
         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_batches_of_so_many_tokens),
+        cmocka_unit_test(test_an_example_of_too_many_tokens),
+        cmocka_unit_test(test_a_loader_of_so_many_tokens),
         cmocka_unit_test(test_nothing_varies),
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_a_loader_with_buckets),

@@ -81,7 +81,7 @@ static void check_batch(const data_batch *b, int64_t batch_id)
     step_slot slot = slot_of(batch_id);
     assert_int_equal(b->slot.batch_id, batch_id);
     for (int64_t i = 0; i < slot.n; i++) {
-        int64_t example = data_permute(11, slot.epoch, EXAMPLES, slot.first + i);
+        int64_t example = permute_place(11, slot.epoch, EXAMPLES, slot.first + i);
         assert_int_equal(((const int64_t *)b->data[1])[i], example % 10);
         for (int k = 0; k < PIXELS; k++)
             assert_true(((const float *)b->data[0])[i * PIXELS + k] ==
@@ -188,7 +188,7 @@ static void test_errors_reach_the_taker(void **state)
     (void)state;
     counting c;
     make_counting(&c);
-    c.broken = data_permute(11, 0, EXAMPLES, 3);
+    c.broken = permute_place(11, 0, EXAMPLES, 3);
     loader *l = make_loader(&c, 2, NULL);
     for (int round = 0; round < 3; round++) {
         if (round)
@@ -229,7 +229,7 @@ static void test_augments_by_batch_id(void **state)
         rng draws = rng_make(11, RNG_AUGMENT, (uint64_t)id);
         for (int64_t i = 0; i < slot.n; i++) {
             float raw[PIXELS], moved[PIXELS];
-            int64_t label, example = data_permute(11, slot.epoch, EXAMPLES, slot.first + i);
+            int64_t label, example = permute_place(11, slot.epoch, EXAMPLES, slot.first + i);
             assert_int_equal(dataset_read(&c.base, example, (void *[]){raw, &label}, NULL), OK);
             augment_apply(&a, &draws, i, &c.base.fields[0], raw, moved);
             assert_memory_equal((const float *)b->data[0] + i * PIXELS, moved, sizeof moved);
@@ -260,7 +260,7 @@ static void *take_many(void *arg)
             break;
         }
         for (int64_t i = 0; i < slot.n; i++) {
-            int64_t example = data_permute(11, slot.epoch, EXAMPLES, slot.first + i);
+            int64_t example = permute_place(11, slot.epoch, EXAMPLES, slot.first + i);
             if (((const float *)batch->data[0])[i * PIXELS] != (float)(example * PIXELS))
                 t->right = false;
         }

@@ -61,11 +61,11 @@ static size_t count(const reports *r)
     return n;
 }
 
-static void check(const said *s, const int64_t *steps, size_t n)
+static void check(const said *s, const int64_t *reported, size_t n)
 {
     assert_int_equal(s->n, n);
     for (size_t i = 0; i < n; i++)
-        assert_int_equal(s->steps[i], steps[i]);
+        assert_int_equal(s->steps[i], reported[i]);
 }
 
 static void what_is_not_recorded_is_said_again(void **state)

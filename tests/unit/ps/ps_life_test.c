@@ -104,7 +104,7 @@ static peer say_setup_of(server *s, Wire__Setup *m)
     say_hello(&master, ROLE_MASTER, s->config, NULL);
     hear(&master, WIRE_WELCOME);
     Wire__Declaration declaration;
-    wire_declaration_fill(s->shape.flat, 100, &declaration);
+    wire_declaration_fill(s->shape.flat, 100, &(steps_kinds){.n = 0}, &declaration);
     if (m->declaration)
         m->declaration = &declaration;
     m->dir_token = (char *)(uintptr_t)jobdir_token(s->dir);

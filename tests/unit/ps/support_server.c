@@ -159,7 +159,7 @@ static void say_setup_as(peer *p, uint32_t era, Wire__Setup m)
 {
     const shape *s = &p->server->shape;
     Wire__Declaration declaration;
-    wire_declaration_fill(s->flat, s->steps.examples, &declaration);
+    wire_declaration_fill(s->flat, s->steps.examples, &s->steps.kinds, &declaration);
     m.declaration = &declaration;
     m.batch_size = s->steps.batch_size;
     m.batches_per_step = s->steps.per_step;

@@ -1,10 +1,11 @@
 /*
- * The order of an epoch (data.h): a 4-round Feistel network on the bits of n - 1, halves of unequal
+ * The order of an epoch (permute.h): a 4-round Feistel network on the bits of n - 1, halves of unequal
  * width where their number is odd; what falls outside 0 .. n-1 is sent through again until it does
  * not (at most half of all values do, so two passes on average).
  */
-#include "data/data.h"
+#include "common/parts/permute.h"
 
+#include "common/base/error.h"
 #include "common/base/rng.h"
 
 enum { ROUNDS = 4 };
@@ -35,7 +36,7 @@ static uint64_t scramble(const feistel *f, uint64_t x)
     return left << right_bits | right;
 }
 
-int64_t data_permute(uint64_t seed, int64_t epoch, int64_t n, int64_t place)
+int64_t permute_place(uint64_t seed, int64_t epoch, int64_t n, int64_t place)
 {
     BUG_ON(place < 0 || place >= n);
     if (n == 1)

@@ -8,7 +8,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
-#include "data/data.h"
+#include "common/parts/permute.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void expect_bijection(uint64_t seed, int64_t epoch, int64_t n)
 {
     bool *seen = xcalloc((size_t)n, sizeof *seen);
     for (int64_t place = 0; place < n; place++) {
-        int64_t example = data_permute(seed, epoch, n, place);
+        int64_t example = permute_place(seed, epoch, n, place);
         assert_in_range(example, 0, n - 1);
         if (seen[example])
             fail_msg("n=%lld: example %lld comes twice", (long long)n, (long long)example);
@@ -44,7 +44,7 @@ static void test_large_n_stays_inside(void **state)
     (void)state;
     const int64_t n = ((int64_t)1 << 61) + 12345;
     for (int64_t i = 0; i < 1000; i++)
-        assert_in_range(data_permute(1, 0, n, n - 1 - i), 0, n - 1);
+        assert_in_range(permute_place(1, 0, n, n - 1 - i), 0, n - 1);
 }
 
 /* Of two random orders of n examples about one place agrees. */
@@ -52,7 +52,7 @@ static int64_t agreements(uint64_t seed_a, int64_t epoch_a, uint64_t seed_b, int
 {
     int64_t same = 0;
     for (int64_t i = 0; i < 5000; i++)
-        same += data_permute(seed_a, epoch_a, 5000, i) == data_permute(seed_b, epoch_b, 5000, i);
+        same += permute_place(seed_a, epoch_a, 5000, i) == permute_place(seed_b, epoch_b, 5000, i);
     return same;
 }
 
@@ -72,7 +72,7 @@ static void test_spreads_evenly(void **state)
     for (int64_t epoch = 0; epoch < 20; epoch++) {
         int counts[8] = {0};
         for (int64_t i = 0; i < 640; i++)
-            counts[data_permute(5, epoch, 60000, i) / 7500]++;
+            counts[permute_place(5, epoch, 60000, i) / 7500]++;
         for (int k = 0; k < 8; k++)
             assert_in_range(counts[k], 40, 120); /* expected 80, deviation 8.4 */
     }
@@ -85,8 +85,8 @@ static void test_golden(void **state)
     static const int64_t golden[2][6] = {{56198, 10648, 777, 57492, 31021, 33431},
                                          {73, 845, 28, 766, 291, 744}};
     for (int64_t i = 0; i < 6; i++) {
-        assert_int_equal(data_permute(13370, 0, 60000, i), golden[0][i]);
-        assert_int_equal(data_permute(7, 12, 1000, 994 + i), golden[1][i]);
+        assert_int_equal(permute_place(13370, 0, 60000, i), golden[0][i]);
+        assert_int_equal(permute_place(7, 12, 1000, 994 + i), golden[1][i]);
     }
 }
 

@@ -167,7 +167,8 @@ status trained_model_device(const trained_model *s, const args *a, backend_choic
     int threads = (int)args_count(a, "threads", config_int(s->config, "trainer.threads"));
     const char *allennlp = args_text(a, "cuda-device"), *name = args_text(a, "device");
     if (allennlp && name)
-        return FAIL(err, E_USAGE, "%s: --device and --cuda-device both say where: give one of them", a->command->name);
+        return FAIL(err, E_USAGE, "%s: --device and --cuda-device both say where: give one of them",
+                    a->command->name);
     if (!allennlp && !name) {
         *ret = devices_one(threads);
         return OK;

@@ -62,6 +62,8 @@ static const struct {
      "dataset_reader.max_instances is taken as dataset_reader.limit=5\n"
      "validation_dataset_reader.max_instances is taken as validation_dataset_reader.limit=6\n"},
     {"{vocabulary: {type: 'empty'}, datasets_for_vocab_creation: ['train'], batch_weight_key: ''}", "{}", ""},
+    {"{distributed: null, validation_data_loader: null, trainer: {learning_rate_scheduler: null, patience: null}}",
+     "{trainer: {patience: null}}", ""},
     {"{numpy_seed: 1, random_seed: 1}", "{random_seed: 1}",
      "! numpy_seed is ignored: random_seed alone decides everything drawn by chance\n"},
     {"{distributed: {master_address: '10.0.0.1', cuda_devices: [0]}}",
@@ -82,6 +84,9 @@ static const struct {
      "trainer.checkpointer.keep_most_recent_by_coun: unknown key; did you mean 'keep_most_recent_by_count'?"},
     {"{trainer: {checkpointer: 3}}", NULL, "trainer.checkpointer: got an integer; expected an object"},
     {"{distributed: {primary_port: 'x'}}", NULL, "distributed.primary_port: got a string; expected an integer"},
+    {"{model: {type: 'from_archive', archive_file: 'x'}}", NULL,
+     "model.type: \"from_archive\" is refused: unpack the archive by tar, and give the model of its config.json with "
+     "model.pretrained.path"},
     {"{data_loader: {sampler: 'weighted'}}", NULL,
      "data_loader.sampler: a key of AllenNLP that this version does not have"},
 };

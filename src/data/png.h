@@ -1,0 +1,21 @@
+/*
+ * Writing a PNG (ISO/IEC 15948) of at most 256 colours, deflated by zlib. Any thread.
+ */
+#ifndef TEQUIO_DATA_PNG_H
+#define TEQUIO_DATA_PNG_H
+
+#include "common/base/error.h"
+
+#include <stdint.h>
+
+typedef struct png_image {
+    int width, height;
+    const unsigned char *pixels; /* [height][width], numbers of colours; top row first */
+    const unsigned char *colors; /* [n_colors][3], red, green, blue */
+    int n_colors;
+} png_image;
+
+/* Written whole or not at all. E_IO, E_DISK. */
+MUST_USE status png_write(const char *path, const png_image *image, error *err);
+
+#endif

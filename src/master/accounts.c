@@ -23,7 +23,7 @@ static status open_accounting(master *m, int64_t saved, int64_t step, error *err
     const config *c = m->o->config;
     int64_t oldest = saved;
     TRY(master_oldest_checkpoint(m, &oldest, err));
-    lr_schedule rates = lr_schedule_settings(c, m->plan.total);
+    lr_schedule rates = lr_schedule_settings(c, master_span(m, m->plan.total));
     return accounting_open(
         &(accounting_options){
             .dir = m->o->dir,

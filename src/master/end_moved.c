@@ -22,7 +22,8 @@ static status master_tell(master *m, json_t *entry, error *err)
     int64_t step = json_integer_value(json_object_get(entry, "step"));
     int64_t end[2] = {training_end(&m->plan.steps, json_object_get(entry, "was")),
                       training_end(&m->plan.steps, json_object_get(entry, "is"))};
-    lr_schedule before = lr_schedule_settings(c, end[0]), since = lr_schedule_settings(c, end[1]);
+    lr_schedule before = lr_schedule_settings(c, master_span(m, end[0]));
+    lr_schedule since = lr_schedule_settings(c, master_span(m, end[1]));
     bool is_other = !lr_schedule_equal(&before, &since);
     json_t *rates = json_pack(
         "{s:s, s:b, s:o, s:o}", "schedule", lr_schedule_name(since.kind), "changed", is_other,

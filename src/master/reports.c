@@ -169,7 +169,7 @@ static void say_progress(const master *m)
         .examples_per_s = t->examples_per_s,
         .eta_s = t->examples_per_s > 0 ? left / t->examples_per_s : NAN,
     };
-    lr_schedule rates = lr_schedule_settings(m->o->config, m->plan.total);
+    lr_schedule rates = lr_schedule_settings(m->o->config, master_span(m, m->plan.total));
     p.rate = (double)lr_schedule_rate(&rates, t->step > 0 ? t->step - 1 : 0);
     m->o->progress(m->o->user, &p);
 }

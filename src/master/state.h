@@ -39,6 +39,7 @@
 #include "master/views.h"
 #include "master/waits.h"
 #include "metric/reports.h"
+#include "optim/settings.h"
 
 typedef enum phase { GATHER, SETUP, RUN, DRAIN, OVER } phase;
 
@@ -156,5 +157,11 @@ void master_preempt(master *m, const char *who);
 void master_note_failed(master *m, const Wire__Stop *s);
 MUST_USE status master_serve_servers(master *m, error *err);
 MUST_USE status master_serve_workers(master *m, error *err);
+
+/* Of training that ends at such a step. */
+static inline training_span master_span(const master *m, int64_t end)
+{
+    return (training_span){.steps = end, .epoch_steps = steps_per_epoch(&m->plan.steps)};
+}
 
 #endif

@@ -8,6 +8,8 @@
 typedef struct optim_group {
     optim optim;
     lr_schedule rates;
+    momentum_schedule momentum;
+    int64_t frozen_steps; /* it moves from this step on, which its optimizer counts as the first */
 } optim_group;
 
 #endif

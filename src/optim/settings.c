@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What a section says of the optimizer; a key that it does not have, or that is null, stays as it is. */
@@ -67,6 +68,77 @@ optim optim_settings(const config *c)
     return o;
 }
 
+static void take_int(const config *s, const char *key, int64_t *ret)
+{
+    if (config_has(s, key))
+        *ret = config_int(s, key);
+}
+
+/* The planned end, unless the section has another. */
+static int64_t total_of(const config *s, training_span span)
+{
+    int64_t epochs = 0, total = span.steps;
+    take_int(s, "num_epochs", &epochs);
+    if (epochs && __builtin_mul_overflow(epochs, span.epoch_steps, &total))
+        total = INT64_MAX;
+    take_int(s, "total_steps", &total);
+    return total;
+}
+
+static void take_milestones(const config *s, lr_schedule *ret)
+{
+    const json_t *list = config_json(s, "milestones");
+    for (size_t i = 0; i < json_array_size(list) && i < LR_MILESTONES; i++)
+        ret->milestones[ret->n_milestones++] = json_integer_value(json_array_get(list, i));
+}
+
+lr_schedule lr_schedule_settings(const config *c, training_span span)
+{
+    const config *s = config_section(c, "trainer.learning_rate_scheduler");
+    const char *unit = config_str(s, "unit");
+    bool by_steps = unit && strcmp(unit, "step") == 0;
+    lr_schedule r = {.base = config_f64(c, "trainer.optimizer.lr"),
+                     .total_steps = total_of(s, span),
+                     .unit_steps = by_steps ? 1 : span.epoch_steps,
+                     .power = 1};
+    if (!lr_schedule_kind_of(config_str(s, "type"), &r.kind))
+        BUG("the option table knows a learning-rate schedule that lr_schedule does not");
+    take_int(s, "warmup_steps", &r.warmup_steps);
+    take_int(s, "step_size", &r.step_size);
+    take_int(s, "t_initial", &r.first_cycle);
+    take_milestones(s, &r);
+    take_f64(s, "minimum", &r.minimum);
+    take_f64(s, "eta_min", &r.minimum);
+    take_f64(s, "end_learning_rate", &r.minimum);
+    take_f64(s, "gamma", &r.gamma);
+    take_f64(s, "cut_frac", &r.cut_fraction);
+    take_f64(s, "pct_start", &r.cut_fraction);
+    take_f64(s, "ratio", &r.ratio);
+    take_f64(s, "div_factor", &r.start_ratio);
+    take_f64(s, "final_div_factor", &r.end_ratio);
+    take_f64(s, "t_mul", &r.cycle_factor);
+    take_f64(s, "eta_mul", &r.base_factor);
+    take_f64(s, "power", &r.power);
+    take_f64(s, "num_cycles", &r.cycles);
+    take_f64(s, "factor", &r.factor);
+    take_f64(s, "model_size", &r.model_size);
+    return r;
+}
+
+static momentum_schedule momentum_settings(const config *c, training_span span)
+{
+    const config *s = config_section(c, "trainer.momentum_scheduler");
+    momentum_schedule m = {.unit_steps = span.epoch_steps};
+    if (s) {
+        take_int(s, "cool_down", &m.cool_down);
+        take_int(s, "warm_up", &m.warm_up);
+        take_f64(s, "ratio", &m.ratio);
+    }
+    return m;
+}
+
+/* --- groups --- */
+
 static optim_group group_settings(const config *c, size_t i, const optim_group *base)
 {
     const config *s = group_section(c, i);
@@ -77,48 +149,79 @@ static optim_group group_settings(const config *c, size_t i, const optim_group *
     return g;
 }
 
-optim_group *optim_groups_settings(const config *c, int64_t total_steps, size_t *ret_n)
+/* A tensor that no group names; -1: there is none. */
+static int32_t ungrouped(const flat *f)
+{
+    for (int32_t i = 0; i < f->n_tensors; i++)
+        if (f->tensors[i].kind == TENSOR_TRAINABLE && !f->tensors[i].group)
+            return i;
+    return -1;
+}
+
+/* From the last group to the first, each one's rate is a share of the next one's. */
+static void tune_rates(optim_group *groups, size_t n, bool has_default, double factor)
+{
+    double share = 1.0;
+    for (size_t k = 0; k < n; k++) {
+        size_t i = k ? n - k : 0; /* the default group is the last */
+        if (!i && !has_default)
+            continue;
+        groups[i].rates.base *= share;
+        share *= factor;
+    }
+}
+
+/* One group more moves in each epoch, from the last to the first. */
+static void unfreeze_in_turn(optim_group *groups, size_t n, training_span span)
+{
+    for (size_t i = 0; i < n; i++) {
+        groups[i].rates.frozen_units = (int64_t)n - 2;
+        groups[i].frozen_steps = i ? (int64_t)(n - 1 - i) * span.epoch_steps : 0;
+    }
+}
+
+static status tune_finely(const config *c, const flat *f, training_span span, optim_group *groups, size_t n,
+                          error *err)
+{
+    const config *s = config_section(c, "trainer.learning_rate_scheduler");
+    bool tunes = config_bool(s, "discriminative_fine_tuning"), unfreezes = config_bool(s, "gradual_unfreezing");
+    int32_t other = ungrouped(f);
+    if (!tunes && !unfreezes)
+        return OK;
+    if (n < 3)
+        return FAIL(err, E_CONFIG,
+                    "trainer.learning_rate_scheduler.%s: expected two or more of trainer.optimizer.parameter_groups",
+                    tunes ? "discriminative_fine_tuning" : "gradual_unfreezing");
+    if (unfreezes && other >= 0)
+        return FAIL(err, E_CONFIG,
+                    "trainer.learning_rate_scheduler.gradual_unfreezing: '%s' is in none of "
+                    "trainer.optimizer.parameter_groups; expected that all are in one",
+                    f->tensors[other].name);
+    if (tunes)
+        tune_rates(groups, n, other >= 0, config_f64(s, "decay_factor"));
+    if (unfreezes)
+        unfreeze_in_turn(groups, n, span);
+    return OK;
+}
+
+status optim_groups_settings(const config *c, const flat *f, training_span span, optim_group **ret, size_t *ret_n,
+                             error *err)
 {
     size_t n = 1 + n_groups_of(c);
     optim_group *groups = xcalloc(n, sizeof *groups);
-    groups[0] = (optim_group){.optim = optim_settings(c), .rates = lr_schedule_settings(c, total_steps)};
+    groups[0] = (optim_group){.optim = optim_settings(c),
+                              .rates = lr_schedule_settings(c, span),
+                              .momentum = momentum_settings(c, span)};
     for (size_t i = 1; i < n; i++)
         groups[i] = group_settings(c, i - 1, &groups[0]);
-    *ret_n = n;
-    return groups;
-}
-
-lr_schedule lr_schedule_settings(const config *c, int64_t total_steps)
-{
-    const config *s = config_section(c, "trainer.learning_rate_scheduler");
-    lr_schedule r = {
-        .base = config_f64(c, "trainer.optimizer.lr"),
-        .warmup_steps = config_int(s, "warmup_steps"),
-        .total_steps = total_steps,
-    };
-    if (!lr_schedule_kind_of(config_str(s, "type"), &r.kind))
-        BUG("the option table knows a learning-rate schedule that lr_schedule does not");
-    switch (r.kind) {
-    case LR_SCHEDULE_CONSTANT:
-        break;
-    case LR_SCHEDULE_STEP:
-        r.step_size = config_int(s, "step_size");
-        r.gamma = config_f64(s, "gamma");
-        break;
-    case LR_SCHEDULE_SLANTED_TRIANGULAR:
-        r.cut_fraction = config_f64(s, "cut_frac");
-        r.ratio = config_f64(s, "ratio");
-        if (config_has(s, "total_steps"))
-            r.total_steps = config_int(s, "total_steps");
-        break;
-    case LR_SCHEDULE_COSINE:
-    case LR_SCHEDULE_LINEAR:
-        r.minimum = config_f64(s, "minimum");
-        if (config_has(s, "total_steps"))
-            r.total_steps = config_int(s, "total_steps");
-        break;
+    status st = tune_finely(c, f, span, groups, n, err);
+    if (st != OK) {
+        free(groups);
+        return st;
     }
-    return r;
+    *ret = groups;
+    *ret_n = n;
+    return OK;
 }
 
 static uint8_t exponent_of(const json_t *power_of_two)

@@ -175,31 +175,41 @@ static status check_groups(const flat *f, const config *c, error *err)
     return OK;
 }
 
+static status ps_read_groups(const ps *s, const steps *paced, int64_t total, optim_group **ret, size_t *ret_n,
+                             error *err)
+{
+    const training_span planned = {.steps = total, .epoch_steps = steps_per_epoch(paced)};
+    TRY(check_groups(s->plan.declaration.flat, s->o->config, err));
+    return optim_groups_settings(s->o->config, s->plan.declaration.flat, planned, ret, ret_n, err);
+}
+
 static status build_table(ps *s, const Wire__Setup *m, error *err)
 {
     const config *c = s->o->config;
     checkpoint *restore = NULL;
     loss_scale scale;
+    status st;
     bool restores = m->restore_dir[0] && !m->keep;
+    optim_group *groups;
     size_t n_groups;
+    const steps paced = {.examples = s->plan.declaration.examples_per_epoch,
+                         .batch_size = m->batch_size,
+                         .per_step = m->batches_per_step,
+                         .drop_last = m->drop_last,
+                         .kinds = s->plan.declaration.kinds};
     if (!loss_scale_unpack(m->loss_scale, &scale))
         return FAIL(err, E_PROTOCOL, "SETUP: the loss scale is out of range");
-    TRY(check_groups(s->plan.declaration.flat, c, err));
     if (restores && s->dir && !is_in_sight(s, m))
         TRY(go_without_dir(s, err));
     if (restores && s->dir)
         TRY(ps_open_restore(s, m, &restore, err));
-    optim_group *groups = optim_groups_settings(c, m->total_steps, &n_groups);
+    TRY_OUT(st, ps_read_groups(s, &paced, m->total_steps, &groups, &n_groups, err));
     part_hold *parts = xcalloc((size_t)s->plan.declaration.flat->n_parts + 1, sizeof *parts);
     ps_list_parts(s, parts);
     table_options options = {
         .flat = s->plan.declaration.flat,
         .parts = parts,
-        .steps = {.examples = s->plan.declaration.examples_per_epoch,
-                  .batch_size = m->batch_size,
-                  .per_step = m->batches_per_step,
-                  .drop_last = m->drop_last,
-                  .kinds = s->plan.declaration.kinds},
+        .steps = paced,
         .groups = groups,
         .n_groups = n_groups,
         .clip_value = config_has(c, "trainer.grad_clipping")
@@ -219,9 +229,10 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
     };
     table_hooks hooks = {
         .summed = ps_on_summed, .applied = ps_on_applied, .voted = ps_on_voted, .user = s};
-    status st = table_create(&options, &hooks, &s->table, err);
+    st = table_create(&options, &hooks, &s->table, err);
     free(parts);
     free(groups);
+out:
     checkpoint_close(&restore);
     return st;
 }

@@ -11,24 +11,25 @@ static const verdict as_it_is = {.scale = 1};
 
 /* --- the update --- */
 
-/* What becomes of a tensor's elements; `inverse` of the loss scale. A group has two rules: with decay and
- * without. */
-static void rule_of(const tensor_decl *d, float inverse, update_span *ret)
+/* What becomes of a tensor's elements at a version; `inverse` of the loss scale. A group has two rules: with decay
+ * and without. */
+static void rule_of(const table *t, const tensor_decl *d, int64_t version, float inverse, update_span *ret)
 {
-    ret->how = d->kind == TENSOR_STATE ? UPDATE_AVERAGE : 2 * d->group + d->decay;
+    bool is_frozen = version < t->groups[d->group].frozen_steps;
+    ret->how = d->kind == TENSOR_STATE ? UPDATE_AVERAGE : is_frozen ? UPDATE_NOT : 2 * d->group + d->decay;
     ret->keep = d->momentum;
     ret->take = (1.0f - d->momentum) * inverse;
 }
 
 /* The part's, in the table's memory for them; neighbours that go by one rule are one. */
-static size_t spans_of(const table *t, int32_t part, float inverse)
+static size_t spans_of(const table *t, int32_t part, int64_t version, float inverse)
 {
     const flat *f = t->o.flat;
     size_t n_segments, n = 0;
     const part_segment *s = flat_part_segments(f, part, &n_segments);
     for (size_t i = 0; i < n_segments; i++) {
         update_span one = entry_span(f, part, &s[i]), *last = n ? &t->spans[n - 1] : NULL;
-        rule_of(&f->tensors[s[i].tensor], inverse, &one);
+        rule_of(t, &f->tensors[s[i].tensor], version, inverse, &one);
         if (last && last->how == one.how && one.how != UPDATE_AVERAGE &&
             last->first + last->n == one.first)
             last->n += one.n;
@@ -48,13 +49,16 @@ static void make_rules(const table *t, const update_part *u, int64_t version, in
             continue;
         const optim_group *group = &t->groups[how / 2];
         t->is_made[how] = true;
-        t->rules[how] = update_make(&group->optim, &(optim_call){
-                                                       .step = step,
-                                                       .rate = lr_schedule_rate(&group->rates, version),
-                                                       .scale = scale,
-                                                       .clip_value = t->o.clip_value,
-                                                       .decay = how % 2,
-                                                   });
+        const int64_t counted = step - group->frozen_steps;
+        optim moved_by = group->optim;
+        moved_by.momentum *= momentum_schedule_share(&group->momentum, version);
+        t->rules[how] = update_make(&moved_by, &(optim_call){
+                                                   .step = counted > 1 ? counted : 1,
+                                                   .rate = lr_schedule_rate(&group->rates, version),
+                                                   .scale = scale,
+                                                   .clip_value = t->o.clip_value,
+                                                   .decay = how % 2,
+                                               });
     }
 }
 
@@ -68,7 +72,7 @@ static status update_entry(const table *t, int32_t part, float scale, const floa
     update_part u = {.rules = t->rules,
                      .slots = t->n_slots,
                      .spans = t->spans,
-                     .n_spans = spans_of(t, part, loss_scale_inverse(now))};
+                     .n_spans = spans_of(t, part, e->version, loss_scale_inverse(now))};
     make_rules(t, &u, e->version, e->version + 1 - now.skipped, scale * loss_scale_inverse(now));
     for (size_t i = 0; i < t->n_slots; i++) {
         in[i] = e->slots[i]->floats;

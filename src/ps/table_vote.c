@@ -35,11 +35,13 @@ static status begin_square_sum(const table *t, int32_t part, const float *grad, 
 static status end_square_sum(const table *t, int32_t part, double *ret, error *err)
 {
     const flat *f = t->o.flat;
+    const int64_t version = t->entries[part].version;
     size_t n = entry_terms(f, part, t->tensors);
     double inverse = (double)loss_scale_inverse(entry_scale(&t->entries[part])), sum = 0;
     TRY(t->optimizer->ops->terms(t->optimizer, part, n, t->terms, err));
     for (size_t i = 0; i < n; i++) {
-        bool counts = f->tensors[t->tensors[i]].kind == TENSOR_TRAINABLE;
+        const tensor_decl *d = &f->tensors[t->tensors[i]];
+        bool counts = d->kind == TENSOR_TRAINABLE && version >= t->groups[d->group].frozen_steps;
         sum += (counts ? 1.0 : 0.0) * t->terms[i];
     }
     *ret = sum * inverse * inverse;

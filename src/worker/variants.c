@@ -6,6 +6,7 @@
 #include "metric/settings.h"
 #include "model/groups.h"
 #include "model/model.h"
+#include "optim/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,16 @@ static status check_same_parameters(const variants *v, size_t i, error *err)
                 (long long)v->shapes[0].length, (long long)v->shapes[i].length);
 }
 
+/* What servers would refuse. */
+static status check_groups(const config *c, const flat *f, error *err)
+{
+    optim_group *groups;
+    size_t n;
+    TRY(optim_groups_settings(c, f, (training_span){.steps = 1, .epoch_steps = 1}, &groups, &n, err));
+    free(groups);
+    return OK;
+}
+
 static status build_all(const config *c, variants *v, error *err)
 {
     const char *path = config_str(c, "train_data_path");
@@ -184,6 +195,7 @@ static status build_all(const config *c, variants *v, error *err)
         TRY(variants_graph(c, v, v->shapes[i], &v->graphs[i], err));
     TRY(check_metric(c, v, err));
     TRY(model_flat(v->graphs[0], &v->flat, err));
+    TRY(check_groups(c, v->flat, err));
     for (size_t i = 1; v->buckets && i < v->n; i++)
         TRY(check_same_parameters(v, i, err));
     return OK;

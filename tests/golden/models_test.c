@@ -51,7 +51,7 @@ static void training_init(training *t, const char *model, const char *optimizer)
     for (size_t i = 0; i < OPTIM_SLOTS; i++)
         t->slots[i] = xcalloc((size_t)t->net.flat->n_elements, sizeof *t->slots[i]);
     t->optim = optim_settings(t->net.config);
-    lr_schedule rates = lr_schedule_settings(t->net.config, STEPS);
+    lr_schedule rates = lr_schedule_settings(t->net.config, (training_span){.steps = STEPS, .epoch_steps = 1});
     t->call = (optim_call){.rate = lr_schedule_rate(&rates, 0), .scale = 1.0f};
 }
 

@@ -146,7 +146,7 @@ static status make_weights(bench_lane *l, error *err)
 {
     size_t bytes = (size_t)l->flat->n_elements * sizeof(float);
     l->optim = optim_settings(l->config);
-    lr_schedule rates = lr_schedule_settings(l->config, 1);
+    lr_schedule rates = lr_schedule_settings(l->config, (training_span){.steps = 1, .epoch_steps = 1});
     l->call = (optim_call){.rate = lr_schedule_rate(&rates, 0), .scale = 1.0f};
     l->n_slots = optim_slots(&l->optim);
     TRY(mem_alloc(bytes, "weights", (void **)&l->weights, err));

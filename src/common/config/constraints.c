@@ -98,6 +98,13 @@ static status check_schedule(const json_t *tree, error *err)
                     "trainer.learning_rate_scheduler.total_steps: %lld is out of range; expected "
                     "more than warmup_steps, which is %lld",
                     (long long)json_integer_value(total), (long long)warmup);
+    if (json_array_size(json_object_get(schedule, "milestones")) > 16)
+        return FAIL(err, E_CONFIG, "trainer.learning_rate_scheduler.milestones: got %zu; expected 16 at most",
+                    json_array_size(json_object_get(schedule, "milestones")));
+    if (!json_is_null(constraints_value_at(tree, "trainer.momentum_scheduler")) &&
+        !constraints_value_at(tree, "trainer.optimizer.momentum"))
+        return FAIL(err, E_CONFIG, "trainer.momentum_scheduler: the optimizer '%s' has no momentum; use sgd or rmsprop",
+                    json_string_value(constraints_value_at(tree, "trainer.optimizer.type")));
     return OK;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "common/base/json.h"
 #include "optim/lr_schedule.h"
 
 #include <math.h>
@@ -104,21 +105,107 @@ static void slanted_triangular_rises_and_falls(void **state)
     assert_rate(&s, 1005, 2e-5 / 32);
 }
 
+static double number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static lr_schedule schedule_of(const json_t *file, const json_t *c)
+{
+    const json_t *o = json_object_get(c, "options"), *list = json_object_get(o, "milestones");
+    lr_schedule s = {.base = number(file, "base"),
+                     .total_steps = (int64_t)number(file, "total_steps"),
+                     .minimum = number(o, "minimum"),
+                     .warmup_steps = (int64_t)number(o, "warmup_steps"),
+                     .unit_steps = (int64_t)number(o, "unit_steps"),
+                     .step_size = (int64_t)number(o, "step_size"),
+                     .gamma = number(o, "gamma"),
+                     .n_milestones = (int)json_array_size(list),
+                     .cut_fraction = number(o, "cut_fraction"),
+                     .ratio = number(o, "ratio"),
+                     .frozen_units = (int64_t)number(o, "frozen_units"),
+                     .first_cycle = (int64_t)number(o, "first_cycle"),
+                     .cycle_factor = number(o, "cycle_factor"),
+                     .base_factor = number(o, "base_factor"),
+                     .start_ratio = number(o, "start_ratio"),
+                     .end_ratio = number(o, "end_ratio"),
+                     .power = number(o, "power"),
+                     .cycles = number(o, "cycles"),
+                     .factor = number(o, "factor"),
+                     .model_size = number(o, "model_size")};
+    for (int i = 0; i < s.n_milestones; i++)
+        s.milestones[i] = (int64_t)json_integer_value(json_array_get(list, (size_t)i));
+    assert_true(lr_schedule_kind_of(json_string_value(json_object_get(c, "kind")), &s.kind));
+    return s;
+}
+
+/* tests/golden/make_schedules.py */
+static void rates_are_those_of_others(void **state)
+{
+    (void)state;
+    json_t *file = NULL, *c, *rate;
+    error err = ERROR_INIT;
+    if (json_read_file(TEST_DATA_DIR "/schedules.json", &file, &err) != OK)
+        fail_msg("%s", err.text);
+    size_t i, step;
+    json_array_foreach(json_object_get(file, "cases"), i, c)
+    {
+        lr_schedule s = schedule_of(file, c);
+        json_array_foreach(json_object_get(c, "rates"), step, rate)
+        {
+            double got = (double)lr_schedule_rate(&s, (int64_t)step), want = json_number_value(rate);
+            if (!(fabs(got - want) <= 1e-7 * fabs(want) + 1e-9))
+                fail_msg("case %zu (%s), step %zu: %.9g, want %.9g", i, lr_schedule_name(s.kind), step, got, want);
+        }
+    }
+    json_decref(file);
+}
+
+/* AllenNLP's formula, epoch by epoch. */
+static void momentum_falls_and_climbs(void **state)
+{
+    (void)state;
+    const momentum_schedule s = {.cool_down = 4, .warm_up = 2, .unit_steps = 3, .ratio = 10};
+    for (int64_t step = 0; step < 40; step++) {
+        double e = (double)(step / 3), m = 0.9, want = m;
+        if (e <= 4)
+            want = m - (m - m / 10) * (e / 4);
+        else if (e <= 6)
+            want = m / 10 + (m - m / 10) * (e - 4) / 2;
+        assert_true(fabs(m * momentum_schedule_share(&s, step) - want) < 1e-12);
+    }
+    assert_true(momentum_schedule_share(&(momentum_schedule){.unit_steps = 1}, 7) == 1.0);
+}
+
+/* A curve with every option at a value that fits. */
+static lr_schedule any_schedule(int kind)
+{
+    return (lr_schedule){.kind = (lr_schedule_kind)kind,
+                         .step_size = 1000,
+                         .gamma = 0.5,
+                         .cut_fraction = 0.1,
+                         .ratio = 32,
+                         .start_ratio = 25,
+                         .end_ratio = 100,
+                         .power = 2,
+                         .cycles = 0.5,
+                         .factor = 1,
+                         .model_size = 4};
+}
+
 /* No total, or a warm-up longer than it: nothing to fall over, and never a division by zero. */
 static void nothing_to_fall_over_stays_at_base(void **state)
 {
     (void)state;
     const int64_t totals[] = {0, 5, 9, 10};
-    for (int kind = 0; kind <= LR_SCHEDULE_SLANTED_TRIANGULAR; kind++)
+    for (int kind = 0; kind <= LR_SCHEDULE_ONE_CYCLE; kind++)
         for (size_t t = 0; t < 4; t++) {
-            lr_schedule s = {.kind = (lr_schedule_kind)kind,
-                          .base = 0.5,
-                          .warmup_steps = 10,
-                          .total_steps = totals[t],
-                          .step_size = 1000,
-                          .gamma = 0.5,
-                          .cut_fraction = 0.1,
-                          .ratio = 32};
+            lr_schedule s = any_schedule(kind);
+            if (kind == LR_SCHEDULE_EXPONENTIAL)
+                continue; /* it falls whatever the end */
+            s.base = 0.5;
+            s.warmup_steps = 10;
+            s.total_steps = totals[t];
             for (int64_t step = 0; step < 10; step++)
                 assert_rate(&s, step, warm(&s, step));
             assert_rate(&s, 10, 0.5);
@@ -130,18 +217,17 @@ static void every_rate_is_finite_and_not_negative(void **state)
 {
     (void)state;
     const int64_t steps[] = {0, 1, 2, 3, 9, 10, 11, 1000, INT64_MAX};
-    for (int kind = 0; kind <= LR_SCHEDULE_SLANTED_TRIANGULAR; kind++)
+    for (int kind = 0; kind < LR_SCHEDULE_KINDS; kind++)
         for (int64_t total = 0; total < 12; total++)
             for (int64_t warmup = 0; warmup < 12; warmup++)
                 for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-                    lr_schedule s = {.kind = (lr_schedule_kind)kind,
-                                  .base = 1,
-                                  .total_steps = total,
-                                  .warmup_steps = warmup,
-                                  .step_size = 2,
-                                  .gamma = 0.5,
-                                  .cut_fraction = 0.3,
-                                  .ratio = 32};
+                    lr_schedule s = any_schedule(kind);
+                    s.base = 1;
+                    s.total_steps = total;
+                    s.warmup_steps = warmup;
+                    s.step_size = 2;
+                    s.unit_steps = 1 + total % 3;
+                    s.frozen_units = warmup % 3;
                     float rate = lr_schedule_rate(&s, steps[i]);
                     assert_true(rate >= 0 && rate <= 1);
                 }
@@ -150,24 +236,28 @@ static void every_rate_is_finite_and_not_negative(void **state)
 static void kinds_have_names(void **state)
 {
     (void)state;
-    static const char *const names[] = {"constant", "step", "cosine", "linear", "slanted_triangular"};
-    for (int kind = 0; kind <= LR_SCHEDULE_SLANTED_TRIANGULAR; kind++) {
+    for (int kind = 0; kind < LR_SCHEDULE_KINDS; kind++) {
         lr_schedule_kind found;
-        assert_true(lr_schedule_kind_of(names[kind], &found));
+        assert_true(lr_schedule_kind_of(lr_schedule_name((lr_schedule_kind)kind), &found));
         assert_int_equal(found, kind);
     }
     lr_schedule_kind untouched = LR_SCHEDULE_STEP;
-    assert_false(lr_schedule_kind_of("noam", &untouched));
+    assert_false(lr_schedule_kind_of("staircase", &untouched));
     assert_int_equal(untouched, LR_SCHEDULE_STEP);
 }
 
 static void the_end_matters_to_some(void **state)
 {
     (void)state;
-    for (lr_schedule_kind kind = LR_SCHEDULE_CONSTANT; kind <= LR_SCHEDULE_SLANTED_TRIANGULAR; kind++) {
-        bool has_end = kind != LR_SCHEDULE_CONSTANT && kind != LR_SCHEDULE_STEP;
-        lr_schedule a = {.kind = kind, .base = 0.1, .total_steps = 40, .step_size = 9, .gamma = 0.5,
-                      .cut_fraction = 0.1, .ratio = 32};
+    for (lr_schedule_kind kind = LR_SCHEDULE_CONSTANT; kind < LR_SCHEDULE_KINDS; kind++) {
+        lr_schedule a = any_schedule((int)kind);
+        bool has_end = kind != LR_SCHEDULE_CONSTANT && kind != LR_SCHEDULE_STEP && kind != LR_SCHEDULE_MULTI_STEP &&
+                       kind != LR_SCHEDULE_EXPONENTIAL && kind != LR_SCHEDULE_CONSTANT_WITH_WARMUP &&
+                       kind != LR_SCHEDULE_NOAM;
+        a.base = 0.1;
+        a.total_steps = 40;
+        a.step_size = 9;
+        a.warmup_steps = 3;
         lr_schedule b = a;
         assert_true(lr_schedule_equal(&a, &b));
         b.total_steps = 80;
@@ -187,6 +277,8 @@ int main(void)
         cmocka_unit_test(cosine_falls_to_the_minimum),
         cmocka_unit_test(linear_stops_at_the_minimum),
         cmocka_unit_test(slanted_triangular_rises_and_falls),
+        cmocka_unit_test(rates_are_those_of_others),
+        cmocka_unit_test(momentum_falls_and_climbs),
         cmocka_unit_test(nothing_to_fall_over_stays_at_base),
         cmocka_unit_test(every_rate_is_finite_and_not_negative),
         cmocka_unit_test(kinds_have_names),

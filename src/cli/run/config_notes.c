@@ -9,3 +9,9 @@ void config_notes_log(const config *c)
     for (size_t i = 0; i < n; i++)
         log_line(notes[i].is_warning ? LOG_WARN : LOG_INFO, "ALLENNLP", "%s", notes[i].text);
 }
+
+void config_notes_package(const char *name)
+{
+    if (name)
+        LOG_W("ALLENNLP", "--include-package %s is ignored: no Python is loaded", name);
+}

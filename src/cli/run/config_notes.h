@@ -7,4 +7,7 @@
 /* Logs what became of AllenNLP's keys: one line each. */
 void config_notes_log(const config *c);
 
+/* Warns that a package, --include-package of AllenNLP, is not loaded; NULL: none is named. */
+void config_notes_package(const char *name);
+
 #endif

@@ -26,6 +26,7 @@ typedef struct lr_search {
     char *job_dir; /* below it, while the search goes on */
     int64_t batches;
     double start, end, stop; /* stop 0: the search goes to its end */
+    bool is_linear;
     config *config;
 } lr_search;
 
@@ -33,6 +34,9 @@ typedef struct lr_search {
 
 static json_t *rising_schedule(const lr_search *s)
 {
+    if (s->is_linear)
+        return json_pack("{s:s, s:f, s:I}", "type", "polynomial_decay", "end_learning_rate", s->end,
+                         "total_steps", (json_int_t)s->batches);
     return json_pack("{s:s, s:i, s:f}", "type", "step", "step_size", 1, "gamma",
                      pow(s->end / s->start, 1.0 / (double)s->batches));
 }
@@ -91,6 +95,7 @@ static status load(lr_search *s, error *err)
     config_source source = {.path = s->args->operands[0], .overrides = args_text(s->args, "overrides")};
     config *written = NULL;
     TRY(config_load(&source, &written, err));
+    config_notes_package(args_text(s->args, "include-package"));
     config_notes_log(written);
     json_t *tree = change(s, written);
     char *text = json_dumps(tree, JSON_REAL_PRECISION(17));
@@ -155,7 +160,7 @@ static status report(const lr_search *s, const lr_losses *found, error *err)
     char *table = xasprintf("%s/lr-losses.csv", s->folder), *picture = xasprintf("%s/lr-losses.png", s->folder);
     status st = lr_losses_write(found, table, err);
     if (st == OK)
-        st = lr_losses_draw(found, false, picture, err);
+        st = lr_losses_draw(found, s->is_linear, picture, err);
     if (st == OK)
         printf("%zu rates from %.3g to %.3g, steps of %lld examples\n"
                "the smoothed loss falls fastest at %.3g, and is lowest at %.3g\n"
@@ -182,6 +187,7 @@ static status read_rate(const args *a, const char *name, double if_absent, doubl
 static status read_search(const args *a, lr_search *s, error *err)
 {
     s->batches = args_count(a, "num-batches", 100);
+    s->is_linear = args_has(a, "linear");
     s->folder = args_text(a, "serialization-dir");
     TRY(read_rate(a, "start-lr", 1e-5, &s->start, err));
     TRY(read_rate(a, "end-lr", 10, &s->end, err));
@@ -249,7 +255,10 @@ static const flag find_lr_flags[] = {
     {"num-batches", 0, FLAG_COUNT, "N", HOW, "Steps from the first rate to the last; default: 100.", 11, 1000000},
     {"stopping-factor", 0, FLAG_TEXT, "X", HOW,
      "Leave out what comes after a loss of more than X times the best one. Default: nothing.", 0, 0},
+    {"linear", 0, FLAG_SWITCH, NULL, HOW, "Let the rate rise in a straight line; default: exponentially.", 0, 0},
     {"file-friendly-logging", 0, FLAG_SWITCH, NULL, HOW, "Progress as plain lines.", 0, 0},
+    {"include-package", 0, FLAG_TEXT, "NAME", HOW,
+     "A Python package, as AllenNLP loads it; nothing is loaded here, and a warning says so.", 0, 0},
 };
 
 const command command_find_lr = {

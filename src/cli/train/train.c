@@ -255,8 +255,7 @@ static status train_read_job(const args *a, train_job *ret, error *err)
         return FAIL(err, E_USAGE, "train: --json is the form of --dry-run's report; add --dry-run");
     ret->progress = choose_progress(a);
     TRY(process_faults_read(args_text(a, "fault"), &ret->faults, err));
-    if (args_has(a, "include-package"))
-        LOG_W("ALLENNLP", "--include-package %s is ignored: no Python is loaded", args_text(a, "include-package"));
+    config_notes_package(args_text(a, "include-package"));
     TRY(load_config(ret, err));
     TRY(membership_find(a, ret->config, &ret->cluster, err));
     return args_has(a, "dry-run") ? OK : choose_dir(ret, err);

@@ -104,6 +104,7 @@ status trained_model_configure(trained_model *s, const char *given, const char *
 status trained_model_take(trained_model *s, const args *a, error *err)
 {
     const char *weights = args_text(a, "weights-file");
+    config_notes_package(args_text(a, "include-package"));
     TRY(trained_model_find(a->operands[0], s, err));
     if (weights && !fs_exists(weights))
         return FAIL(err, E_DATA, "--weights-file '%s' does not exist", weights);

@@ -43,6 +43,10 @@ MUST_USE status trained_model_data(const args *a, const char **ret, error *err);
 #define SUBJECT_ALLENNLP_FLAGS(group, letter)                                                      \
     {"weights-file", 0, FLAG_PATH, "FILE", group,                                                  \
      "A .safetensors file or a checkpoint whose weights are taken in place of the model's.", 0, 0}, \
+    {"include-package", 0, FLAG_TEXT, "NAME", group,                                               \
+     "A Python package, as AllenNLP loads it; nothing is loaded here, and a warning says so.", 0, 0}, \
+    {"file-friendly-logging", 0, FLAG_SWITCH, NULL, group,                                         \
+     "As AllenNLP's flag: it is always so.", 0, 0},                                                \
     {                                                                                              \
         "overrides", letter, FLAG_TEXT, "JSON", group,                                             \
             "Values that replace those of the configuration: an object, nested or with dotted keys.", 0, 0 \

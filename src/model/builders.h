@@ -24,7 +24,8 @@ MUST_USE status build_resnet(net *n, const config *model, net_outputs *ret, erro
 MUST_USE status build_r2plus1d(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_frame_cnn(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_transformer_lm(net *n, const config *model, net_outputs *ret, error *err);
-MUST_USE status build_bert(net *n, const config *model, net_outputs *ret, error *err);
+/* Encoders of text, by the table of encoder_family.c. */
+MUST_USE status build_encoder(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_vit(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_wide_deep(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_dlrm(net *n, const config *model, net_outputs *ret, error *err);

@@ -1,6 +1,7 @@
 #include "model/initial.h"
 
 #include "common/base/alloc.h"
+#include "model/encoder.h"
 #include "model/pretrained.h"
 #include "onnx/advice.h"
 #include "onnx/import.h"
@@ -45,6 +46,16 @@ static status read_onnx(const config *model, const flat *f, float *out, buf *rep
     return st;
 }
 
+/* Those of the network, where the weights come with its name. */
+static const checkpoint_names *names_of(const config *model)
+{
+    static const checkpoint_names decoder = {"transformer.", ""};
+    if (!config_has(model, "transformer_model_name"))
+        return NULL;
+    const encoder_family *family = encoder_family_of(model);
+    return family ? &family->names : &decoder;
+}
+
 status model_initial(const config *model, const flat *f, uint64_t seed, float *out, buf *report,
                      error *err)
 {
@@ -53,7 +64,7 @@ status model_initial(const config *model, const flat *f, uint64_t seed, float *o
     if (is_onnx(model))
         return read_onnx(model, f, out, report, err);
     if (config_has(model, "pretrained"))
-        return pretrained_read(config_section(model, "pretrained"), f, out, report, err);
+        return pretrained_read(config_section(model, "pretrained"), names_of(model), f, out, report, err);
     return OK;
 }
 

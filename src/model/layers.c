@@ -70,6 +70,11 @@ const char *net_below(const net *n, const char *prefix, const char *name)
     return arena_printf(graph_arena(n->g), "%s.%s", prefix, name);
 }
 
+const char *net_node_name(const net *n, const char *layer)
+{
+    return n->shares ? NULL : layer;
+}
+
 status net_reshape(net *n, graph_val v, graph_shape shape, graph_val *ret, error *err)
 {
     return graph_add_1(n->g, OP_RESHAPE, NULL, &v, 1, &(shape_attr){.shape = shape}, ret, err);
@@ -102,6 +107,11 @@ status net_param(net *n, const char *layer, const char *what, tensor_decl decl, 
                  error *err)
 {
     decl.name = arena_printf(graph_arena(n->g), "%s%s%s", layer, *layer && *what ? "." : "", what);
+    graph_val known = n->shares ? graph_find(n->g, decl.name) : GRAPH_NONE;
+    if (known != GRAPH_NONE) {
+        *ret = known;
+        return OK;
+    }
     return graph_param(n->g, &decl, ret, err);
 }
 
@@ -221,7 +231,7 @@ status net_linear(net *n, const char *name, int64_t features, bool bias, error *
     graph_val in[3] = {n->end};
     TRY(weight_and_bias(n, name, weight, bias, in + 1, err));
     const gemm_attr attr = {GEMM_UNSCALED, .trans_b = true};
-    return append(n, OP_GEMM, name, in, 3, &attr, err);
+    return append(n, OP_GEMM, net_node_name(n, name), in, 3, &attr, err);
 }
 
 status net_scores(net *n, const char *name, net_outputs *ret, error *err)

@@ -30,6 +30,7 @@ struct net {
     graph_val end;          /* what the next layer takes */
     net_init init;
     double deviation;       /* of NET_NORMAL */
+    bool shares;            /* a parameter of a name that is there is that one; nodes over it have names of their own */
     double bias_deviation;  /* where biases are zero: they are drawn, with this one; 0: not */
 };
 
@@ -62,6 +63,8 @@ const data_field *net_find(const net *n, const char *name, dtype type);
 /* The same as an input; E_CONFIG says what the data have. */
 MUST_USE status net_input(net *n, const char *name, dtype type, graph_val *ret, error *err);
 
+/* Of the node of a layer with parameters. */
+const char *net_node_name(const net *n, const char *layer);
 /* "<prefix>.<name>", in the graph's memory. */
 const char *net_below(const net *n, const char *prefix, const char *name);
 

@@ -23,12 +23,16 @@ static const struct {
     {"r2plus1d_18", build_r2plus1d},
     {"frame_cnn", build_frame_cnn},
     {"transformer_lm", build_transformer_lm},
-    {"bert", build_bert},
+    {"bert", build_encoder},
+    {"roberta", build_encoder},
+    {"distilbert", build_encoder},
+    {"electra", build_encoder},
+    {"albert", build_encoder},
     {"vit", build_vit},
     {"wide_deep", build_wide_deep},
     {"dlrm", build_dlrm},
     {"onnx", build_onnx},
-    {"transformer_qa", build_bert},
+    {"transformer_qa", build_encoder},
 };
 
 static status find_architecture(const config *model, model_build_fn **ret, error *err)

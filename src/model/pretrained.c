@@ -25,6 +25,7 @@ typedef struct source {
 
 typedef struct reading {
     const config *section;
+    const checkpoint_names *names; /* NULL: the files have ours */
     char *path;
     arena *memory;
     st_file **files;
@@ -148,17 +149,53 @@ static status rename_by(reading *r, const char *pattern, const char *to, error *
     return st;
 }
 
+static bool begins_with(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+/* "LayerNorm.gamma" as "LayerNorm.weight" */
+static const char *of_today(arena *a, const char *name)
+{
+    static const char *const ends[][2] = {{"LayerNorm.gamma", "weight"}, {"LayerNorm.beta", "bias"}};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        size_t end = strlen(ends[i][0]);
+        if (n >= end && strcmp(name + n - end, ends[i][0]) == 0)
+            return arena_printf(a, "%.*s.%s", (int)(strrchr(name, '.') - name), name, ends[i][1]);
+    }
+    return name;
+}
+
+static void name_as_here(reading *r, const flat *f, source *s)
+{
+    const char *name = of_today(r->memory, s->name);
+    bool is_whole = begins_with(name, r->names->theirs);
+    const char *ours =
+        arena_printf(r->memory, "%s%s", r->names->ours, name + (is_whole ? strlen(r->names->theirs) : 0));
+    s->name = is_whole || flat_find(f, ours) >= 0 ? ours : name;
+}
+
+/* Heads are not in every checkpoint of a network. */
+static bool may_be_drawn(const reading *r, const char *name)
+{
+    return r->names && (!begins_with(name, r->names->ours) || strstr(name, ".pooler."));
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const source *)a)->name, ((const source *)b)->name);
 }
 
-static status name_sources(reading *r, error *err)
+static status name_sources(reading *r, const flat *f, error *err)
 {
     const char *pattern;
     json_t *to;
     json_object_foreach((json_t *)config_json(r->section, "map"), pattern, to)
         TRY(rename_by(r, pattern, json_string_value(to), err));
+    for (size_t i = 0; r->names && i < r->n_sources; i++)
+        if (r->sources[i].name == r->sources[i].tensor->name)
+            name_as_here(r, f, &r->sources[i]);
     if (r->n_sources)
         qsort(r->sources, r->n_sources, sizeof *r->sources, by_name);
     for (size_t i = 1; i < r->n_sources; i++)
@@ -238,7 +275,7 @@ static status pretrained_take(reading *r, const tensor_decl *d, int64_t n, float
     bool ignored = is_ignored(r, d->name);
     if (s)
         s->taken = true;
-    if (!s && !ignored)
+    if (!s && !ignored && !may_be_drawn(r, d->name))
         buf_addf(wrong, "%s'%s' is missing", between, d->name);
     else if (s && !has_shape(s->tensor, d) && !ignored)
         buf_addf(wrong, "%s'%s' is %s, here %s", between, d->name,
@@ -301,12 +338,14 @@ static void end(reading *r)
     free(r->path);
 }
 
-status pretrained_read(const config *section, const flat *f, float *out, buf *report, error *err)
+status pretrained_read(const config *section, const checkpoint_names *names, const flat *f, float *out,
+                       buf *report, error *err)
 {
     reading r;
     status st = begin(section, &r, err);
+    r.names = names;
     if (st == OK)
-        st = name_sources(&r, err);
+        st = name_sources(&r, f, err);
     if (st == OK)
         st = fill(&r, f, out, report, err);
     end(&r);

@@ -18,11 +18,19 @@
 #include "common/parts/flat.h"
 #include "common/store/facts.h"
 
+/* How checkpoints of Hugging Face's call a network's tensors: of one with a head they begin with
+ * `theirs`, of the network alone they do not; here they begin with `ours`. Old norms have gamma and
+ * beta. What lies outside of the network, and a pooler, is drawn where the files lack it. */
+typedef struct checkpoint_names {
+    const char *theirs, *ours;
+} checkpoint_names;
+
 /* Fills what the files have of out[f->n_elements]; the rest stays. `report` gets a line: how many
  * matched, were drawn, and which of the files' tensors nobody took. E_DATA lists every missing
- * tensor and every shape that differs, or names the tensor that is not finite. */
-MUST_USE status pretrained_read(const config *section, const flat *f, float *out, buf *report,
-                                error *err);
+ * tensor and every shape that differs, or names the tensor that is not finite.
+ * `names` may be NULL: the files have ours. */
+MUST_USE status pretrained_read(const config *section, const checkpoint_names *names, const flat *f,
+                                float *out, buf *report, error *err);
 
 /* Appends what the files are: names and values of all tensors (common/store/facts.h). */
 MUST_USE status pretrained_facts(const config *section, const char *file, facts_check how, buf *ret,

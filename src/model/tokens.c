@@ -38,7 +38,7 @@ status net_layer_norm(net *n, const char *name, double epsilon, error *err)
     TRY(net_constant(n, name, "weight", row, 1.0, &in[1], err));
     TRY(net_constant(n, name, "bias", row, 0.0, &in[2], err));
     row_norm_attr attr = {.axis = -1, .epsilon = (float)epsilon};
-    return graph_add_1(n->g, OP_LAYER_NORMALIZATION, name, in, 3, &attr, &n->end, err);
+    return graph_add_1(n->g, OP_LAYER_NORMALIZATION, net_node_name(n, name), in, 3, &attr, &n->end, err);
 }
 
 status net_conv1d(net *n, const char *name, int64_t features, double deviation, error *err)
@@ -134,4 +134,9 @@ status net_check_heads(const net *n, int64_t width, int64_t heads, error *err)
 int64_t net_option_or(const config *model, const char *key, int64_t otherwise)
 {
     return config_has(model, key) ? config_int(model, key) : otherwise;
+}
+
+double net_share_or(const config *model, const char *key, double otherwise)
+{
+    return config_has(model, key) ? config_f64(model, key) : otherwise;
 }

@@ -9,11 +9,11 @@
 #include "model/builders.h"
 #include "model/tokens.h"
 
-static const double epsilon = 1e-5, deviation = 0.02;
+static const double deviation = 0.02;
 
 typedef struct decoder {
     int64_t tokens, width, feedforward, vocabulary;
-    double dropout, into_residual; /* deviation of the weights that end a branch */
+    double dropout, epsilon, into_residual; /* deviation of the weights that end a branch */
     const char *activation;
     attention_layer attention;
 } decoder;
@@ -29,13 +29,13 @@ static status transformer_lm_block(net *n, const decoder *d, const char *name, e
 {
     arena *a = graph_arena(n->g);
     graph_val x = n->end;
-    TRY(net_layer_norm(n, arena_printf(a, "%s.ln_1", name), epsilon, err));
+    TRY(net_layer_norm(n, arena_printf(a, "%s.ln_1", name), d->epsilon, err));
     TRY(net_conv1d(n, arena_printf(a, "%s.attn.c_attn", name), 3 * d->width, 0.0, err));
     TRY(net_attention(n, arena_printf(a, "%s.attn", name), &d->attention, err));
     TRY(net_conv1d(n, arena_printf(a, "%s.attn.c_proj", name), d->width, d->into_residual, err));
     TRY(close_branch(n, arena_printf(a, "%s.attn", name), d->dropout, x, err));
     x = n->end;
-    TRY(net_layer_norm(n, arena_printf(a, "%s.ln_2", name), epsilon, err));
+    TRY(net_layer_norm(n, arena_printf(a, "%s.ln_2", name), d->epsilon, err));
     TRY(net_conv1d(n, arena_printf(a, "%s.mlp.c_fc", name), d->feedforward, 0.0, err));
     TRY(net_activation(n, arena_printf(a, "%s.mlp.act", name), d->activation, err));
     TRY(net_conv1d(n, arena_printf(a, "%s.mlp.c_proj", name), d->width, d->into_residual, err));
@@ -73,12 +73,13 @@ static status decoder_of(const net *n, const config *model, int64_t tokens, deco
         .feedforward = net_option_or(model, "feedforward", 4 * width),
         .vocabulary = net_option_or(model, "vocabulary", n->loss->features),
         .dropout = config_f64(model, "dropout"),
+        .epsilon = config_f64(model, "norm_epsilon"),
         .into_residual = deviation / det_sqrt(2.0 * (double)layers),
         .activation = config_str(model, "activation"),
         .attention = {.heads = config_int(model, "num_heads"),
                       .tokens = tokens,
                       .causal = true,
-                      .dropout = config_f64(model, "dropout"),
+                      .dropout = net_share_or(model, "attention_dropout", config_f64(model, "dropout")),
                       .mask = GRAPH_NONE},
     };
     if (ret->vocabulary < 1)
@@ -104,7 +105,7 @@ status build_transformer_lm(net *n, const config *model, net_outputs *ret, error
     TRY(transformer_lm_embed(n, &d, places, ids, &table, err));
     for (int64_t i = 0; i < config_int(model, "num_layers"); i++)
         TRY(transformer_lm_block(n, &d, arena_printf(graph_arena(n->g), "h.%lld", (long long)i), err));
-    TRY(net_layer_norm(n, "ln_f", epsilon, err));
+    TRY(net_layer_norm(n, "ln_f", d.epsilon, err));
     TRY(graph_add_1(n->g, OP_GEMM, "head", (graph_val[]){n->end, table}, 2,
                     &(gemm_attr){GEMM_UNSCALED, .trans_b = true}, &n->end, err));
     graph_shape scores = {3, {n->request->batch_size, tokens, d.vocabulary}};

@@ -1,6 +1,6 @@
 """A safetensors file under other names, in shards with an index as transformers writes them.
 
-    reshard.py FILE FOLDER SHARDS [--rename PATTERN TO]... [--extra NAME]
+    reshard.py FILE FOLDER SHARDS [--rename PATTERN TO]... [--drop PATTERN] [--extra NAME]
 
 Needs no packages.
 """
@@ -37,6 +37,9 @@ while options:
     if option == "--rename":
         pattern, to = options.pop(0), options.pop(0)
         tensors = {re.sub(pattern, to, name): t for name, t in tensors.items()}
+    elif option == "--drop":
+        pattern = options.pop(0)
+        tensors = {name: t for name, t in tensors.items() if not re.search(pattern, name)}
     elif option == "--extra":
         tensors[options.pop(0)] = ("F32", [2], bytes(8))
 folder = pathlib.Path(folder)

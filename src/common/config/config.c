@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/config/allennlp.h"
+#include "common/config/huggingface.h"
 #include "common/config/jsonnet.h"
 #include "common/config/merge.h"
 #include "common/config/options.h"
@@ -129,6 +130,8 @@ status config_load(const config_source *source, config **ret, error *err)
     config_tree *t = xcalloc(1, sizeof *t);
     t->memory = arena_create();
     status st = allennlp_translate(written, config_add_note, t, err);
+    if (st == OK)
+        st = huggingface_settings(written, source->path, err);
     if (st == OK)
         st = config_resolve(written, &t->json, err);
     json_decref(written);

@@ -24,6 +24,9 @@ enum {
     END = DECIDES_END,
 };
 
+/* Types of `model` that are encoders by the table of src/model/encoder_family.c. */
+#define ENCODERS "bert roberta distilbert electra albert"
+
 const option option_table[] = {
 #define OPTION(...) {__VA_ARGS__},
 #define NOT_YET(path, accepted)

@@ -1,0 +1,101 @@
+/* The encoders there are (encoder.h). */
+#include "model/encoder.h"
+
+#include <string.h>
+
+static const encoder_layer_names bert_layer = {
+    .attention = "attention.self",
+    .query = "attention.self.query",
+    .key = "attention.self.key",
+    .value = "attention.self.value",
+    .mix = "attention.output.dense",
+    .mix_norm = "attention.output.LayerNorm",
+    .mix_drop = "attention.output.dropout",
+    .up = "intermediate.dense",
+    .act = "intermediate.act",
+    .down = "output.dense",
+    .norm = "output.LayerNorm",
+    .down_drop = "output.dropout",
+};
+
+static const encoder_family families[] = {
+    {
+        .name = "bert", /* Devlin et al., 1810.04805 */
+        .names = {"bert.", "bert."},
+        .layers = "bert.encoder.layer",
+        .has_types = true,
+        .layer = bert_layer,
+        .pooler = {.dense = "bert.pooler.dense", .activation = "tanh", .scores = "classifier"},
+    },
+    {
+        .name = "roberta", /* Liu et al., 1907.11692 */
+        .names = {"roberta.", "roberta."},
+        .layers = "roberta.encoder.layer",
+        .has_types = true,
+        .counts_behind_padding = true,
+        .layer = bert_layer,
+        .pooler = {"classifier.dense", "tanh", "classifier.out_proj", .drops_first = true},
+    },
+    {
+        .name = "distilbert", /* Sanh et al., 1910.01108 */
+        .names = {"distilbert.", "distilbert."},
+        .layers = "distilbert.transformer.layer",
+        .drops_answers = true,
+        .layer = {.attention = "attention",
+                  .query = "attention.q_lin",
+                  .key = "attention.k_lin",
+                  .value = "attention.v_lin",
+                  .mix = "attention.out_lin",
+                  .mix_norm = "sa_layer_norm",
+                  .up = "ffn.lin1",
+                  .act = "ffn.activation",
+                  .down = "ffn.lin2",
+                  .norm = "output_layer_norm",
+                  .down_drop = "ffn.dropout"},
+        .pooler = {.dense = "pre_classifier", .activation = "relu", .scores = "classifier"},
+    },
+    {
+        .name = "electra", /* Clark et al., 2003.10555 */
+        .names = {"electra.", "electra."},
+        .layers = "electra.encoder.layer",
+        .project = "electra.embeddings_project",
+        .has_types = true,
+        .layer = bert_layer,
+        .pooler = {"classifier.dense", "gelu", "classifier.out_proj", .drops_first = true},
+    },
+    {
+        .name = "albert", /* Lan et al., 1909.11942 */
+        .names = {"albert.", "albert."},
+        .layers = "albert.encoder.layer",
+        .shared = "albert.encoder.albert_layer_groups.0.albert_layers.0",
+        .project = "albert.encoder.embedding_hidden_mapping_in",
+        .projects_always = true,
+        .has_types = true,
+        .layer = {.attention = "attention",
+                  .query = "attention.query",
+                  .key = "attention.key",
+                  .value = "attention.value",
+                  .mix = "attention.dense",
+                  .mix_norm = "attention.LayerNorm",
+                  .mix_drop = "attention.output_dropout",
+                  .up = "ffn",
+                  .act = "activation",
+                  .down = "ffn_output",
+                  .norm = "full_layer_layer_norm"},
+        .pooler = {.dense = "albert.pooler", .activation = "tanh", .scores = "classifier"},
+    },
+};
+
+static const encoder_family *find(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(families); i++)
+        if (strcmp(families[i].name, name) == 0)
+            return &families[i];
+    return NULL;
+}
+
+const encoder_family *encoder_family_of(const config *model)
+{
+    const encoder_family *by_type = find(config_str(model, "type"));
+    return by_type || !config_has(model, "network") ? by_type : find(config_str(model, "network"));
+}

@@ -18,6 +18,7 @@ struct graph {
     const char *prefix; /* names of unnamed nodes begin with it; NULL outside backward */
     bool has_backward;
     graph_precision precision;
+    bool half_weight_gradients;
 };
 
 /* What is wrong with a tensor of this shape, "has a negative axis"; NULL if it can exist: no size is

@@ -80,3 +80,13 @@ graph_precision graph_precision_of(const graph *g)
 {
     return g->precision;
 }
+
+void graph_allow_half_weight_gradients(graph *g)
+{
+    g->half_weight_gradients = true;
+}
+
+bool graph_has_half_weight_gradients(const graph *g)
+{
+    return g->half_weight_gradients;
+}

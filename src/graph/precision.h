@@ -22,4 +22,9 @@ MUST_USE status graph_set_precision(graph *g, graph_precision precision, error *
 /* What was set; PRECISION_F32 before. */
 graph_precision graph_precision_of(const graph *g);
 
+/* A permission: a backend may round gradients of convolutions' weights to the type of the factors, where
+ * that is a half, as it makes them. */
+void graph_allow_half_weight_gradients(graph *g);
+bool graph_has_half_weight_gradients(const graph *g);
+
 #endif

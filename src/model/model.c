@@ -147,6 +147,8 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     if (outputs.n)
         TRY(graph_rename(g, outputs.at[0], prediction_name(g, outputs.at[0], choice.kind), err));
     TRY(graph_set_precision(g, r->precision, err));
+    if (r->half_weight_gradients)
+        graph_allow_half_weight_gradients(g);
     if (r->mode != MODEL_TRAIN)
         return OK;
     TRY(choose_moving(g, r->train, r->freeze, err));

@@ -49,6 +49,7 @@ typedef struct model_request {
     const json_t *no_grad;          /* expressions for names of parameters that do not move; or NULL */
     const json_t *optimizer;        /* the section trainer.optimizer, for its groups; or NULL */
     graph_precision precision;      /* of products */
+    bool half_weight_gradients;     /* may be, of convolutions (graph/precision.h) */
 } model_request;
 
 /* What `trainer.precision` of a whole configuration says. */

@@ -30,6 +30,7 @@ status variants_graph(const config *c, const variants *v, batch_shape shape, gra
             .no_grad = config_json(c, "trainer.no_grad"),
             .optimizer = config_json(c, "trainer.optimizer"),
             .precision = model_precision(c),
+            .half_weight_gradients = config_bool(c, "trainer.half_weight_gradients"),
         },
         ret, err);
 }

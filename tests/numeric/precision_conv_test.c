@@ -158,7 +158,7 @@ static void feed(const graph *g, lane *l, reference *r)
 }
 
 static const char *const params[] = {"x", "w", "b"};
-enum { PARAMS = 3 };
+enum { W = 1, PARAMS = 3 };
 
 /* What the reference says of a case. */
 typedef struct expected {
@@ -208,13 +208,18 @@ static void expect(const conv_case *c, expected *ret)
         find_derivatives(ret, loss, params[i], ret->derivatives[i]);
 }
 
-static bool check_gradient(const expected *e, const char *what, const lane *l, int param)
+static int n_rounded; /* elements of gradients that may be halves */
+
+static bool check_gradient(const expected *e, const char *what, const lane *l, int param, double tolerance)
 {
     int64_t n = elements_of(e, params[param]);
     double got[ELEMENTS];
-    for (int64_t k = 0; k < looked_at(n); k++)
+    for (int64_t k = 0; k < looked_at(n); k++) {
         got[k] = (double)lane_grad(l, params[param])[spread(k, n)];
-    return is_close(what, got, e->derivatives[param], looked_at(n), 1e-5);
+        n_rounded += fabs(got[k] - e->derivatives[param][k]) > 1e-5 * fabs(e->derivatives[param][k]) &&
+                     tolerance > 1e-5;
+    }
+    return is_close(what, got, e->derivatives[param], looked_at(n), tolerance);
 }
 
 static bool check_value(const expected *e, const char *what, lane *l)
@@ -227,22 +232,31 @@ static bool check_value(const expected *e, const char *what, lane *l)
     return close;
 }
 
-static bool check(const expected *e, graph_precision p, const char *name)
+/* A precision, and the tolerance of weights' gradients that may be halves; 0: they may not. */
+typedef struct way {
+    graph_precision is;
+    const char *name;
+    double half;
+} way;
+
+static bool check(const expected *e, const way *w)
 {
     error err = ERROR_INIT;
     char what[96];
     graph_val loss;
     graph *g = build(e->of, &loss);
     lane l;
-    snprintf(what, sizeof what, "%s, %s", e->of->name, name);
-    must(graph_set_precision(g, p, &err), &err);
+    snprintf(what, sizeof what, "%s, %s", e->of->name, w->name);
+    must(graph_set_precision(g, w->is, &err), &err);
+    if (w->half > 0)
+        graph_allow_half_weight_gradients(g);
     gradient_append(g, loss);
     lane_init(&l, (const graph *const *)&g, 1, 2);
     feed(e->plain, &l, e->r);
     lane_run(&l, 0, NULL);
     bool close = e->of->behind || check_value(e, what, &l);
     for (int i = 0; i < PARAMS; i++)
-        close = check_gradient(e, what, &l, i) && close;
+        close = check_gradient(e, what, &l, i, i == W && w->half > 0 ? w->half : 1e-5) && close;
     lane_fini(&l);
     graph_destroy(&g);
     return close;
@@ -251,22 +265,25 @@ static bool check(const expected *e, graph_precision p, const char *name)
 static void test_exact_factors(void **state)
 {
     (void)state;
-    static const struct {
-        graph_precision is;
-        const char *name;
-    } precisions[] = {
-        {PRECISION_TF32, "TF32"}, {PRECISION_BF16, "bfloat16"}, {PRECISION_F16, "float16"}};
+    static const way ways[] = {
+        {PRECISION_TF32, "TF32", 0},
+        {PRECISION_BF16, "bfloat16", 0},
+        {PRECISION_F16, "float16", 0},
+        {PRECISION_BF16, "gradients of weights in bfloat16", 5e-3},
+        {PRECISION_F16, "gradients of weights in float16", 6e-4},
+    };
     int wrong = 0;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         expected e;
         expect(&cases[i], &e);
-        for (size_t k = 0; k < COUNT_OF(precisions); k++)
-            if (tested_multiplies(precisions[k].is))
-                wrong += !check(&e, precisions[k].is, precisions[k].name);
+        for (size_t k = 0; k < COUNT_OF(ways); k++)
+            if (tested_multiplies(ways[k].is))
+                wrong += !check(&e, &ways[k]);
         reference_destroy(&e.r);
         graph_destroy(&e.plain);
     }
     assert_int_equal(wrong, 0);
+    assert_int_equal(n_rounded > 0, tested_rounds_weight_gradients());
 }
 
 int main(void)

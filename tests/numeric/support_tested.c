@@ -41,6 +41,11 @@ bool tested_multiplies(graph_precision p)
     return p != PRECISION_F16;
 }
 
+bool tested_rounds_weight_gradients(void)
+{
+    return false;
+}
+
 void tested_turn(int turn)
 {
     (void)turn;

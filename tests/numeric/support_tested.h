@@ -25,6 +25,9 @@ bool tested_takes(const graph *g);
 /* Whether it computes graphs of this precision here. */
 bool tested_multiplies(graph_precision p);
 
+/* Whether it rounds gradients of convolutions' weights where it may. */
+bool tested_rounds_weight_gradients(void);
+
 /* Before run number `turn` of something: where the backend may do things in this or that order, it
  * takes another one. */
 void tested_turn(int turn);

@@ -101,6 +101,7 @@ static status build(const bench_lane *l, int64_t batch, graph **ret, error *err)
             .batch_size = batch,
             .mode = MODEL_TRAIN,
             .precision = model_precision(l->config),
+            .half_weight_gradients = config_bool(l->config, "trainer.half_weight_gradients"),
         },
         ret, err);
 }

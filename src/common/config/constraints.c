@@ -124,6 +124,18 @@ static status check_loss_scale(const json_t *tree, error *err)
     return check_power_of_two(tree, "trainer.loss_scale_start", err);
 }
 
+static status check_half_gradients(const json_t *tree, error *err)
+{
+    const char *precision = json_string_value(constraints_value_at(tree, "trainer.precision"));
+    bool is_half = strcmp(precision, "bf16") == 0 || strcmp(precision, "f16") == 0;
+    if (is_half || !json_is_true(constraints_value_at(tree, "trainer.half_weight_gradients")))
+        return OK;
+    return FAIL(err, E_CONFIG,
+                "trainer.half_weight_gradients: true has no meaning with precision %s; expected bf16 or "
+                "f16, or false",
+                precision);
+}
+
 /* Whether a step's gradient is finite is known where all of it is. */
 static bool scales_dynamically(const json_t *tree)
 {
@@ -201,6 +213,7 @@ status constraints_check(const json_t *tree, error *err)
     TRY(check_schedule(tree, err));
     TRY(check_loss_scale(tree, err));
     TRY(check_sampler(tree, err));
+    TRY(check_half_gradients(tree, err));
     return constraints_check_mode(tree, err);
 }
 

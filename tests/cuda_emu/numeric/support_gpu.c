@@ -32,6 +32,15 @@ bool tested_multiplies(graph_precision p)
     return p != PRECISION_BF16 || strcmp(device.arch, "sm_75") != 0;
 }
 
+bool tested_rounds_weight_gradients(void)
+{
+    cuda_library found[CUDA_LIBRARIES_MAX];
+    for (size_t i = cuda_libraries(found); i-- > 0;)
+        if (strcmp(found[i].name, "cuDNN") == 0)
+            return found[i].path;
+    return false;
+}
+
 /* --- what it takes --- */
 
 static const bool missing[OP_COUNT] = {

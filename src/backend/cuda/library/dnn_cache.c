@@ -17,7 +17,8 @@ static bool text_of(dnn_desc d, unsigned name, int64_t most, buf *ret)
 {
     int64_t n = 0;
     buf_reserve(ret, (size_t)most);
-    if (api.cudnnBackendGetAttribute(d, name, DNN_IS_CHAR, most, &n, ret->data) != API_SUCCESS || n < 1 || n > most)
+    unsigned result = api.cudnnBackendGetAttribute(d, name, DNN_IS_CHAR, most, &n, ret->data);
+    if (result != API_SUCCESS || n < 1 || n > most)
         return false;
     ret->size = (size_t)n;
     return true;

@@ -127,6 +127,9 @@ static status describe(conv_state *s, const cuda_node *n, error *err)
     conv_task *t = &s->task;
     s->factor = cuda_in(n, 0)->dtype;
     s->result = s->makes == PART_W ? DT_F32 : cuda_out_storage(n, 0).type;
+    s->made = s->result;
+    if (s->makes == PART_W && dtype_is_half(s->factor) && graph_has_half_weight_gradients(n->program->g))
+        s->made = s->factor;
     TRY(cuda_matmul_kind(n->program, s->factor, &t->kind, err));
     t->batch = w.x.dim[0];
     t->groups = ((const conv_attr *)n->node->attr)->group;
@@ -332,7 +335,7 @@ static status reserve_scratch(conv_state *s, size_t *ret, error *err)
             continue;
         TRY(check_count(l->outer * ((l->channels + 31) / 32) * ((l->positions + 31) / 32), "blocks",
                         err));
-        size_t element = dtype_bytes(part == s->makes ? s->result : s->factor);
+        size_t element = dtype_bytes(part == s->makes ? s->made : s->factor);
         l->at = reserve(&end, (size_t)(l->outer * l->channels * l->positions) * element);
     }
     s->rest = end;

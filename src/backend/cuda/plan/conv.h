@@ -20,6 +20,7 @@ typedef struct conv_state {
     conv_part first, second, makes;
     conv_extent part[PARTS];
     dtype factor, result; /* what is multiplied; how what is made is stored */
+    dtype made;           /* as what cuDNN makes it, in a copy if that is another type */
     conv_task task;       /* all but addresses */
     bool is_matmul;
     cuda_matmul matmul;

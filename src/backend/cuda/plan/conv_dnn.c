@@ -16,7 +16,7 @@ static void set_layouts(conv_state *s)
         conv_extent *l = &s->part[part];
         bool is_made = part == s->makes;
         l->turns = (last && !l->last) || (!is_made && conv_has_to_round(s, part));
-        conv_set_layout(conv_operand_of(&s->task, part), l, is_made ? s->result : s->factor);
+        conv_set_layout(conv_operand_of(&s->task, part), l, is_made ? s->made : s->factor);
     }
 }
 
@@ -44,10 +44,11 @@ status conv_plan_dnn(backend_program *p, conv_state *s, error *err)
         s->bias_over = axes_of_bias(&s->part[s->makes]);
     }
     conv_operand *made = conv_operand_of(&t, s->makes);
-    made->type = s->result;
+    made->type = s->made;
     status st = dnn_conv_plan(p, &t, s->makes, &s->dnn, err);
     if (st != OK) {
         s->part[s->makes].turns = false;
+        s->made = s->result;
         s->bias_over.rank = 0;
     }
     return st;
@@ -57,8 +58,7 @@ status conv_run_dnn(const conv_state *s, const cuda_call *c, const void *first, 
                     const void *bias, error *err)
 {
     const conv_extent *l = &s->part[s->makes];
-    const launch_types result = {.y = cuda_launch_type(s->result),
-                                 .a = cuda_launch_type(s->result)};
+    const launch_types result = {.y = cuda_launch_type(s->result), .a = cuda_launch_type(s->made)};
     void *y = c->out[0], *made = l->turns ? (char *)c->scratch + l->at : y;
     void *operands[PARTS + 1];
     operands[s->first] = (void *)(uintptr_t)first;

@@ -127,6 +127,8 @@ bool csv_reader_learns(const config *reader);
  * (index/shards.h). The fields are those of dataset_reader.fields (record/field.h). */
 MUST_USE status jsonl_reader_configure(const reader_request *request, dataset **ret, error *err);
 MUST_USE status tfrecord_reader_configure(const reader_request *request, dataset **ret, error *err);
+/* Likewise samples of tar files (index/samples.h): a tar, a folder or a pattern of some. */
+MUST_USE status webdataset_reader_configure(const reader_request *request, dataset **ret, error *err);
 bool record_reader_learns(const config *reader);
 
 /* Questions about texts, as AllenNLP's reader of that name: files of SQuAD's form, or, where no answers are to be

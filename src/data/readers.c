@@ -23,6 +23,7 @@ static const struct {
     {"cifar10", cifar10_reader_configure, NULL, false},
     {"jsonl", jsonl_reader_configure, record_reader_learns, true},
     {"tfrecord", tfrecord_reader_configure, record_reader_learns, true},
+    {"webdataset", webdataset_reader_configure, record_reader_learns, true},
     {"transformer_squad", squad_reader_configure, NULL, false},
     {"conll2003", conll2003_reader_configure, tag_reader_learns, true},
     {"universal_dependencies", universal_dependencies_reader_configure, tag_reader_learns, true},
@@ -64,7 +65,7 @@ static status check_base(const config *sharded, error *err)
     size_t i = find(base);
     if (i == COUNT_OF(readers) || !readers[i].takes_shards)
         return FAIL(err, E_CONFIG,
-                    "%s.type: '%s' does not read shards; jsonl, tfrecord, conll2003 and universal_dependencies do",
+                    "%s.type: '%s' does not read shards; those of records and of tagged sentences do",
                     config_path(base), config_str(base, "type"));
     for (size_t k = 0; k < COUNT_OF(parts); k++)
         if (config_has(base, parts[k]))

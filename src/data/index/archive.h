@@ -36,6 +36,11 @@ void archive_close(archive *a);
 
 /* For the readers of each kind: a member more; takes the name. E_DATA if it climbs out. */
 MUST_USE status archive_add(archive *a, const char *origin, archive_member member, error *err);
+/* The plain files of a tar one by one, in their order, with the byte at which the first head of each begins; the
+ * visitor frees the member's name. Not `is_whole`: a piece of one, which ends with a member. */
+typedef status archive_visit(void *user, const archive_member *member, size_t begin, error *err);
+MUST_USE status archive_walk_tar(const unsigned char *data, size_t bytes, const char *origin, bool is_whole,
+                                 archive_visit *visit, void *user, error *err);
 MUST_USE status archive_read_tar(const unsigned char *data, size_t bytes, const char *origin, archive *ret,
                                  error *err);
 MUST_USE status archive_read_zip(const unsigned char *data, size_t bytes, const char *origin, archive *ret,

@@ -18,6 +18,9 @@ typedef struct tar_reader {
     char *long_name;                /* of the next member; NULL: its head has it */
     bool has_size;                  /* a pax head says how long the next member is */
     uint64_t size;
+    size_t begin;                   /* the first of the heads that belong to the next member */
+    archive_visit *visit;
+    void *user;
 } tar_reader;
 
 static status damaged(const tar_reader *r, const char *what, error *err)
@@ -94,7 +97,7 @@ static status take_pax(tar_reader *r, const unsigned char *p, size_t n, error *e
     return OK;
 }
 
-static status take_member(tar_reader *r, const unsigned char *head, size_t size, archive *ret, error *err)
+static status take_member(tar_reader *r, const unsigned char *head, size_t size, error *err)
 {
     const unsigned char *data = r->data + r->at + TAR_BLOCK;
     char kind = (char)head[TAR_KIND];
@@ -112,12 +115,13 @@ static status take_member(tar_reader *r, const unsigned char *head, size_t size,
         archive_member m = {
             .name = r->long_name ? r->long_name : short_name(head), .data = data, .bytes = size};
         r->long_name = NULL;
-        st = archive_add(ret, r->origin, m, err);
+        st = r->visit(r->user, &m, r->begin, err);
     }
     if (kind != 'g' && kind != 'K') {
         free(r->long_name);
         r->long_name = NULL;
         r->has_size = false;
+        r->begin = SIZE_MAX;
     }
     return st;
 }
@@ -130,8 +134,9 @@ static bool is_zero(const unsigned char *block)
     return true;
 }
 
-static status next_head(tar_reader *r, archive *ret, error *err)
+static status next_head(tar_reader *r, error *err)
 {
+    r->begin = r->begin == SIZE_MAX ? r->at : r->begin;
     const unsigned char *head = r->data + r->at;
     if (!checksum_fits(head))
         return damaged(r, "the head of a member whose checksum does not fit: damaged, or no tar file", err);
@@ -144,25 +149,45 @@ static status next_head(tar_reader *r, archive *ret, error *err)
         return FAIL(err, E_DATA,
                     "'%s': byte %zu: a member of %" PRIu64 " bytes, but the file breaks off after %zu",
                     r->origin, r->at, size, r->bytes - r->at - TAR_BLOCK);
-    TRY(take_member(r, head, (size_t)size, ret, err));
+    TRY(take_member(r, head, (size_t)size, err));
     size_t blocks = ((size_t)size + TAR_BLOCK - 1) / TAR_BLOCK;
     r->at += TAR_BLOCK;
     r->at = blocks > (r->bytes - r->at) / TAR_BLOCK ? r->bytes : r->at + blocks * TAR_BLOCK;
     return OK;
 }
 
-status archive_read_tar(const unsigned char *data, size_t bytes, const char *origin, archive *ret, error *err)
+status archive_walk_tar(const unsigned char *data, size_t bytes, const char *origin, bool is_whole,
+                        archive_visit *visit, void *user, error *err)
 {
-    tar_reader r = {.data = data, .bytes = bytes, .origin = origin};
+    tar_reader r = {
+        .data = data, .bytes = bytes, .origin = origin, .begin = SIZE_MAX, .visit = visit, .user = user};
     status st = OK;
     bool ended = false;
     while (st == OK && !ended && r.bytes - r.at >= TAR_BLOCK) {
         ended = is_zero(data + r.at);
         if (!ended)
-            st = next_head(&r, ret, err);
+            st = next_head(&r, err);
     }
-    if (st == OK && !ended)
+    if (st == OK && !ended && is_whole)
         st = damaged(&r, "the file breaks off: a tar file ends with a block of zeros", err);
     free(r.long_name);
     return st;
+}
+
+typedef struct adding {
+    archive *to;
+    const char *origin;
+} adding;
+
+static status add_member(void *user, const archive_member *member, size_t begin, error *err)
+{
+    (void)begin;
+    const adding *a = user;
+    return archive_add(a->to, a->origin, *member, err);
+}
+
+status archive_read_tar(const unsigned char *data, size_t bytes, const char *origin, archive *ret, error *err)
+{
+    adding a = {.to = ret, .origin = origin};
+    return archive_walk_tar(data, bytes, origin, true, add_member, &a, err);
 }

@@ -54,7 +54,7 @@ bool records_guess(const char *path, record_kind *ret)
     if (is_file && archive_kind_of(head, n) == ARCHIVE_NONE)
         return guess_kind(head, n, ret);
     shards s;
-    if (shards_open(path, &s, NULL) != OK)
+    if (shards_open(path, false, &s, NULL) != OK)
         return false;
     size_t first = 0;
     while (first < s.n && s.at[first].source.bytes == 0)

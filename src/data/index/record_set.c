@@ -69,7 +69,7 @@ status record_set_open(record_kind kind, const char *path, record_set **ret, err
     record_set *s = xcalloc(1, sizeof *s);
     s->kind = kind;
     status st;
-    TRY_OUT(st, shards_open(path, &s->files, err));
+    TRY_OUT(st, shards_open(path, kind == RECORD_SAMPLES, &s->files, err));
     s->indexes = xcalloc(s->files.n, sizeof *s->indexes);
     TRY_OUT(st, open_indexes(s, err));
     count_records(s);

@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
 #include "data/index/parallel.h"
+#include "data/index/samples.h"
 
 #include <endian.h>
 #include <inttypes.h>
@@ -11,18 +12,6 @@
 #include <string.h>
 
 enum { CHUNK = 16 << 20 }; /* bytes that one round of a parallel loop cuts or checks, about */
-
-void record_list_fini(record_list *l)
-{
-    free(l->at);
-    *l = (record_list){.at = NULL};
-}
-
-static void add_record(record_list *l, size_t at, size_t bytes)
-{
-    GROW(l->at, l->cap, l->n + 1);
-    l->at[l->n++] = (record_span){.at = at, .bytes = bytes};
-}
 
 /* --- lines --- */
 
@@ -58,7 +47,7 @@ static status cut_chunk(void *user, size_t i, error *err)
         if (bytes > 0 && c->data[end - 1] == '\r')
             bytes--;
         if (!is_blank(c->data + at, bytes))
-            add_record(&c->chunks[i], at, bytes);
+            record_list_add(&c->chunks[i], at, bytes);
         at = end + 1;
     }
     return OK;
@@ -130,7 +119,7 @@ static status next_tfrecord(const record_source *s, size_t at, record_list *ret,
         return FAIL(err, E_DATA,
                     "'%s': record %zu (byte %zu): has %" PRIu64 " bytes, but the file breaks off after %zu",
                     s->name, ret->n, at, length, left);
-    add_record(ret, at + HEAD, (size_t)length);
+    record_list_add(ret, at + HEAD, (size_t)length);
     return OK;
 }
 
@@ -180,6 +169,7 @@ static const struct {
 } kinds[] = {
     [RECORD_LINES] = {cut_lines, place_of_line},
     [RECORD_TFRECORD] = {cut_tfrecords, place_of_tfrecord},
+    [RECORD_SAMPLES] = {samples_cut, samples_place},
 };
 
 status records_cut(record_kind kind, const record_source *source, int threads, record_list *ret, error *err)

@@ -3,6 +3,8 @@
  *
  *   lines      each line that is not blank, without its end ("\n" or "\r\n")
  *   tfrecord   TensorFlow's: length, its checksum, the record, its checksum (CRC-32C, masked); all are checked
+ *   samples    of a tar, members that follow each other and are called alike up to the first dot of their last
+ *              part: KEY.jpg, KEY.cls. The record is all of them with their heads (samples.h)
  *
  * One that is damaged is refused, E_DATA, with the file, the record or line, and the byte.
  * Pure functions of the bytes; a large file is cut by several threads, with the same outcome.
@@ -16,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum record_kind { RECORD_LINES, RECORD_TFRECORD } record_kind;
+typedef enum record_kind { RECORD_LINES, RECORD_TFRECORD, RECORD_SAMPLES } record_kind;
 
 /* The bytes [at, at + bytes) of a file. */
 typedef struct record_span {
@@ -29,6 +31,7 @@ typedef struct record_list {
 } record_list;
 
 void record_list_fini(record_list *l);
+void record_list_add(record_list *l, size_t at, size_t bytes);
 
 /* A file's bytes; `name` names it in messages. */
 typedef struct record_source {

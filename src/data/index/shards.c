@@ -103,13 +103,19 @@ static status add_members(shards *s, archive_kind kind, const packed *file, erro
     return OK;
 }
 
+static archive_kind archive_of_shards(const shards *s, const unsigned char *data, size_t bytes)
+{
+    archive_kind kind = archive_kind_of(data, bytes);
+    return kind == ARCHIVE_TAR && s->tars_are_files ? ARCHIVE_NONE : kind;
+}
+
 /* A gzipped file is inflated before it can be said whether it is an archive. */
 static status add_gzip(shards *s, packed *file, error *err)
 {
     inflated plain;
     file->packing.kind = PACKING_GZIP;
     TRY(inflated_open(file, &plain, err));
-    archive_kind kind = archive_kind_of(plain.data, plain.bytes);
+    archive_kind kind = archive_of_shards(s, plain.data, plain.bytes);
     if (kind == ARCHIVE_NONE) {
         add_shard(s, file)->plain = plain;
         return OK;
@@ -132,7 +138,7 @@ static status add_file(shards *s, const char *path, bool alone, error *err)
     s->maps[s->n_maps++] = map;
     packed file = {.path = path, .data = map.data, .bytes = map.bytes};
     TRY(changed_when(path, &file.changed_ns, err));
-    archive_kind kind = alone ? archive_kind_of(map.data, map.bytes) : ARCHIVE_NONE;
+    archive_kind kind = alone ? archive_of_shards(s, map.data, map.bytes) : ARCHIVE_NONE;
     if (kind != ARCHIVE_NONE)
         return add_members(s, kind, &file, err);
     if (alone && gunzip_is_gzip(map.data, map.bytes))
@@ -197,9 +203,9 @@ static status add_all(shards *s, const char *path, error *err)
     return add_file(s, path, true, err);
 }
 
-status shards_open(const char *path, shards *ret, error *err)
+status shards_open(const char *path, bool tars_are_files, shards *ret, error *err)
 {
-    shards s = {.at = NULL};
+    shards s = {.tars_are_files = tars_are_files};
     status st = add_all(&s, path, err);
     if (st == OK && s.n == 0)
         st = FAIL(err, E_DATA, "'%s': holds no files of data", path);

@@ -31,10 +31,11 @@ typedef struct shards {
     fs_map *maps;                   /* [n_maps] of the files themselves */
     size_t n_maps, maps_cap;
     inflated archive;               /* of a compressed archive */
+    bool tars_are_files;
 } shards;
 
-/* E_DATA: nothing is there, or something is damaged. */
-MUST_USE status shards_open(const char *path, shards *ret, error *err);
+/* `tars_are_files`: a tar, packed or not, is not looked into. E_DATA: nothing is there, or something is damaged. */
+MUST_USE status shards_open(const char *path, bool tars_are_files, shards *ret, error *err);
 void shards_close(shards *s);
 
 /* Whether a path that is no file is a pattern of some. */

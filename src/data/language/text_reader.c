@@ -125,7 +125,7 @@ static status open_texts(text_reader *r, const text_reader_options *o, const sha
 static status open_text(text_reader *r, const text_reader_options *o, const char *path, error *err)
 {
     shards files;
-    TRY(shards_open(path, &files, err));
+    TRY(shards_open(path, false, &files, err));
     status st = open_texts(r, o, &files, path, err);
     shards_close(&files);
     TRY(st);

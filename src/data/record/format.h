@@ -32,5 +32,6 @@ typedef struct record_format {
 
 extern const record_format record_format_json;          /* a line of JSON: an object */
 extern const record_format record_format_tf_example;    /* a tf.train.Example */
+extern const record_format record_format_sample;        /* members of a tar file that belong together */
 
 #endif

@@ -168,6 +168,11 @@ status tfrecord_reader_configure(const reader_request *request, dataset **ret, e
     return record_reader_configure(&record_format_tf_example, request, ret, err);
 }
 
+status webdataset_reader_configure(const reader_request *request, dataset **ret, error *err)
+{
+    return record_reader_configure(&record_format_sample, request, ret, err);
+}
+
 bool record_reader_learns(const config *reader)
 {
     return record_fields_learn(reader);

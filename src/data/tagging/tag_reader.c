@@ -200,7 +200,7 @@ static char *vocabulary_of(const tag_reader *r)
 static status read_files(tag_reader *r, const reader_request *request, error *err)
 {
     size_t n_columns = r->has_labels ? r->n_columns : 0;
-    TRY(shards_open(request->path, &r->files, err));
+    TRY(shards_open(request->path, false, &r->files, err));
     for (size_t i = 0; i < r->files.n; i++)
         TRY(sentences_add(&r->s, r->format, &r->files.at[i].source, r->columns, n_columns, err));
     if (r->s.n == 0)

@@ -24,7 +24,7 @@ static const struct {
     {"jsonl", jsonl_reader_configure, record_reader_learns, true},
     {"tfrecord", tfrecord_reader_configure, record_reader_learns, true},
     {"webdataset", webdataset_reader_configure, record_reader_learns, true},
-    {"transformer_squad", squad_reader_configure, NULL, false},
+    {"transformer_squad", squad_reader_configure, NULL, true},
     {"conll2003", conll2003_reader_configure, tag_reader_learns, true},
     {"universal_dependencies", universal_dependencies_reader_configure, tag_reader_learns, true},
 };
@@ -58,15 +58,25 @@ bool dataset_learns(const config *reader)
     return i < COUNT_OF(readers) && readers[i].learns && readers[i].learns(reads);
 }
 
+static status fail_shards(const config *base, error *err)
+{
+    buf those = BUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(readers); i++)
+        if (readers[i].takes_shards)
+            buf_addf(&those, " %s", readers[i].type);
+    status st = FAIL(err, E_CONFIG, "%s.type: '%s' does not read shards; these do:%s", config_path(base),
+                     config_str(base, "type"), those.data);
+    buf_fini(&those);
+    return st;
+}
+
 static status check_base(const config *sharded, error *err)
 {
     static const char *const parts[] = {"range", "limit"};
     const config *base = file_reader(sharded);
     size_t i = find(base);
     if (i == COUNT_OF(readers) || !readers[i].takes_shards)
-        return FAIL(err, E_CONFIG,
-                    "%s.type: '%s' does not read shards; those of records and of tagged sentences do",
-                    config_path(base), config_str(base, "type"));
+        return fail_shards(base, err);
     for (size_t k = 0; k < COUNT_OF(parts); k++)
         if (config_has(base, parts[k]))
             return FAIL(err, E_CONFIG, "%s.%s: is said of all shards together: set %s.%s", config_path(base),

@@ -37,8 +37,8 @@ static void check(const squad_examples *e, const squad_options *o)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    source file = {.data = data, .bytes = size};
-    squad_passages passages;
+    record_source file = {.name = "fuzz", .data = data, .bytes = size};
+    squad_passages passages = {.n = 0};
     squad_examples examples;
     squad_frame frame;
     error err = ERROR_INIT;
@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                        .stride = 2,
                        .max_query_length = 4,
                        .skip_misplaced = size % 2};
-    status st = squad_passages_find(&file, "fuzz", &passages, &err);
+    status st = squad_passages_add(&passages, &file, &err);
     for (size_t i = 0; st == OK && i < passages.n; i++)
         BUG_ON(passages.at[i].at > size || passages.at[i].bytes > size - passages.at[i].at);
     if (st == OK && (st = squad_examples_make(&passages, &o, &examples, &err)) == OK) {

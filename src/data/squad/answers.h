@@ -1,18 +1,19 @@
 /*
  * The reader's own struct, and what it says of a question: its gold answers, and the text that stands at positions
- * of an example. Texts are read from the file when they are asked for.
+ * of an example. Texts are read from their files when they are asked for.
  * Threads: any.
  */
 #ifndef TEQUIO_DATA_SQUAD_ANSWERS_H
 #define TEQUIO_DATA_SQUAD_ANSWERS_H
 
+#include "data/index/shards.h"
 #include "data/reader.h"
 #include "data/squad/examples.h"
 
 typedef struct squad_reader {
     dataset base;
     char *path;
-    source file;
+    shards files;
     tokenizer *tokenizer;
     squad_frame frame;
     squad_options options;

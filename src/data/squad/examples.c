@@ -230,11 +230,6 @@ status squad_examples_make(const squad_passages *passages, const squad_options *
         squad_examples_fini(&m.parts[i]);
     }
     free(m.parts);
-    if (st == OK && ret->n_windows == 0)
-        st = FAIL(err, E_DATA, "'%s': no example is left of %zu questions: %zu have a misplaced answer, and "
-                               "windows without an answer are %s",
-                  passages->path, ret->n_questions + ret->n_misplaced, ret->n_misplaced,
-                  options->skip_impossible ? "skipped" : "taken");
     if (st != OK)
         squad_examples_fini(ret);
     return st;

@@ -4,7 +4,7 @@
  * tokens of the one before.
  *
  * Memory: 12 bytes a token of a context, 4 a token of a question, 40 a question and 12 an example; texts stay in
- * the file.
+ * their files.
  * Threads: made by the calling one and those it starts and ends; then immutable.
  */
 #ifndef TEQUIO_DATA_SQUAD_EXAMPLES_H
@@ -51,7 +51,7 @@ typedef struct squad_examples {
     size_t n_parted;                /* questions with more than one window */
 } squad_examples;
 
-/* E_DATA: something in the file is not as it should be; nothing is left. E_CONFIG: a window has no more room than
+/* There may be none. E_DATA: something in a file is not as it should be. E_CONFIG: a window has no more room than
  * what it has in common with the one before. */
 MUST_USE status squad_examples_make(const squad_passages *passages, const squad_options *options,
                                     squad_examples *ret, error *err);

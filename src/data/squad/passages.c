@@ -12,9 +12,11 @@
 static const char *const levels[] = {"data", "paragraphs"};
 
 typedef struct walk {
-    squad_passages *found;
-    const char *data, *path;
+    squad_passages *to;
+    const record_source *file;
+    const char *data;
     size_t n, at;
+    bool are_lines;
 } walk;
 
 static char next_of(walk *w)
@@ -27,7 +29,7 @@ static char next_of(walk *w)
 static status expect(walk *w, char what, error *err)
 {
     if (next_of(w) != what)
-        return FAIL(err, E_DATA, "'%s': byte %zu: expected '%c'", w->path, w->at, what);
+        return FAIL(err, E_DATA, "'%s': byte %zu: expected '%c'", w->file->name, w->at, what);
     w->at++;
     return OK;
 }
@@ -39,7 +41,7 @@ static status take_value(walk *w, json_t **ret, error *err)
     next_of(w);
     *ret = json_loadb(w->data + w->at, w->n - w->at, flags, &why);
     if (!*ret)
-        return FAIL(err, E_DATA, "'%s': byte %zu: %s", w->path, w->at + (size_t)why.position, why.text);
+        return FAIL(err, E_DATA, "'%s': byte %zu: %s", w->file->name, w->at + (size_t)why.position, why.text);
     w->at += (size_t)why.position;
     return OK;
 }
@@ -54,12 +56,12 @@ static status skip_value(walk *w, error *err)
 
 static status take_passage(walk *w, error *err)
 {
-    squad_passages *p = w->found;
+    squad_passages *p = w->to;
     next_of(w);
     size_t at = w->at;
     TRY(skip_value(w, err));
     GROW(p->at, p->cap, p->n + 1);
-    p->at[p->n++] = (squad_place){at, w->at - at};
+    p->at[p->n++] = (squad_place){w->file, at, w->at - at, w->are_lines};
     return OK;
 }
 
@@ -92,7 +94,7 @@ static status walk_list(walk *w, size_t level, error *err)
         else
             TRY(walk_object(w, level, &found, err));
         if (!found)
-            return FAIL(err, E_DATA, "'%s': the object at byte %zu has no '%s'", w->path, at, levels[level]);
+            return FAIL(err, E_DATA, "'%s': the object at byte %zu has no '%s'", w->file->name, at, levels[level]);
         TRY(go_on(w, ']', &more, err));
     }
     return OK;
@@ -117,27 +119,21 @@ static status walk_object(walk *w, size_t level, bool *ret_found, error *err)
     return OK;
 }
 
-static status walk_file(walk *w, error *err)
+status squad_passages_add(squad_passages *to, const record_source *file, error *err)
 {
-    bool found = false;
-    TRY(walk_object(w, 0, &found, err));
-    w->found->are_lines = !found;
+    walk w = {.to = to, .file = file, .data = (const char *)file->data, .n = file->bytes};
+    bool found = false, is_empty = next_of(&w) == '\0' && w.at == w.n;
+    if (is_empty)
+        return OK;
+    TRY(walk_object(&w, 0, &found, err));
+    w.are_lines = !found;
     if (!found)
-        w->at = 0;
-    while (next_of(w) && !found)
-        TRY(take_passage(w, err));
-    if (next_of(w) || w->at < w->n)
-        return FAIL(err, E_DATA, "'%s': byte %zu: the file goes on behind its end", w->path, w->at);
-    if (w->found->n == 0)
-        return FAIL(err, E_DATA, "'%s': has no paragraphs", w->path);
+        w.at = 0;
+    while (next_of(&w) && !found)
+        TRY(take_passage(&w, err));
+    if (next_of(&w) || w.at < w.n)
+        return FAIL(err, E_DATA, "'%s': byte %zu: the file goes on behind its end", file->name, w.at);
     return OK;
-}
-
-status squad_passages_find(const source *file, const char *path, squad_passages *ret, error *err)
-{
-    *ret = (squad_passages){.file = file, .path = path};
-    walk w = {.found = ret, .data = (const char *)file->data, .path = path, .n = file->bytes};
-    return walk_file(&w, err);
 }
 
 void squad_passages_fini(squad_passages *p)
@@ -148,26 +144,30 @@ void squad_passages_fini(squad_passages *p)
 
 /* --- reading one --- */
 
+static const char *kind_of(const squad_passage *p)
+{
+    return p->place->is_line ? "object" : "paragraph";
+}
+
 static status passage_fail(const squad_passage *p, error *err, const char *what)
 {
-    return FAIL(err, E_DATA, "'%s': the %s at byte %zu: %s", p->path, p->is_line ? "object" : "paragraph", p->at,
-                what);
+    return FAIL(err, E_DATA, "'%s': the %s at byte %zu: %s", p->place->file->name, kind_of(p), p->place->at, what);
 }
 
 static status take_parts(squad_passage *p, error *err)
 {
     const json_t *context = json_object_get(p->root, "context"), *questions = json_object_get(p->root, "qas");
-    if (!context && p->is_line)
+    if (!context && p->place->is_line)
         context = json_object_get(p->root, "passage");
     p->context = json_string_value(context);
-    if (p->is_line && (!p->context || !json_is_string(json_object_get(p->root, "question"))))
+    if (p->place->is_line && (!p->context || !json_is_string(json_object_get(p->root, "question"))))
         return passage_fail(p, err, "is neither SQuAD's {\"data\": [...]} nor has it the strings 'question' and "
                                     "'context'");
     if (!p->context)
         return passage_fail(p, err, "has no string 'context'");
-    if (!p->is_line && !json_is_array(questions))
+    if (!p->place->is_line && !json_is_array(questions))
         return passage_fail(p, err, "has no list 'qas'");
-    p->n_questions = p->is_line ? 1 : json_array_size(questions);
+    p->n_questions = p->place->is_line ? 1 : json_array_size(questions);
     return OK;
 }
 
@@ -175,8 +175,8 @@ status squad_passage_read(const squad_passages *all, size_t i, squad_passage *re
 {
     const squad_place *place = &all->at[i];
     json_error_t why;
-    *ret = (squad_passage){.is_line = all->are_lines, .path = all->path, .at = place->at};
-    ret->root = json_loadb((const char *)all->file->data + place->at, place->bytes, JSON_REJECT_DUPLICATES, &why);
+    *ret = (squad_passage){.place = place};
+    ret->root = json_loadb((const char *)place->file->data + place->at, place->bytes, JSON_REJECT_DUPLICATES, &why);
     status st = ret->root ? take_parts(ret, err) : passage_fail(ret, err, why.text);
     if (st != OK)
         squad_passage_fini(ret);
@@ -191,13 +191,13 @@ void squad_passage_fini(squad_passage *p)
 
 void squad_passage_blame(const squad_passage *p, const squad_question *q, error *err)
 {
-    error_prepend(err, "'%s': the %s at byte %zu, question '%s'", p->path, p->is_line ? "object" : "paragraph",
-                  p->at, q->id ? q->id : q->text ? q->text : "");
+    error_prepend(err, "'%s': the %s at byte %zu, question '%s'", p->place->file->name, kind_of(p), p->place->at,
+                  q->id ? q->id : q->text ? q->text : "");
 }
 
 status squad_passage_question(const squad_passage *p, size_t i, squad_question *ret, error *err)
 {
-    const json_t *one = p->is_line ? p->root : json_array_get(json_object_get(p->root, "qas"), i);
+    const json_t *one = p->place->is_line ? p->root : json_array_get(json_object_get(p->root, "qas"), i);
     *ret = (squad_question){.id = json_string_value(json_object_get(one, "id")),
                             .text = json_string_value(json_object_get(one, "question")),
                             .answers = json_object_get(one, "answers")};

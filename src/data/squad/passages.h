@@ -1,7 +1,7 @@
 /*
- * The passages of a file of SQuAD's form, v1.1 or v2.0 ({"data": [{"paragraphs": [...]}]}), or of lines
- * {"question": ..., "context": ...}, where "passage" is as good as "context": where each lies in the file. A
- * passage is parsed when it is read, so the file is never held as a tree.
+ * The passages of files of SQuAD's form, v1.1 or v2.0 ({"data": [{"paragraphs": [...]}]}), or of lines
+ * {"question": ..., "context": ...}, where "passage" is as good as "context": where each lies in its file. A
+ * passage is parsed when it is read, so no file is ever held as a tree.
  *
  * Errors: E_DATA names the file and the byte, and from squad_passage_read on the paragraph and the question too.
  * Threads: any may read passages once they are found.
@@ -10,23 +10,24 @@
 #define TEQUIO_DATA_SQUAD_PASSAGES_H
 
 #include "common/base/json.h"
-#include "data/source.h"
+#include "data/index/records.h"
 
 #include <stdbool.h>
 
 typedef struct squad_place {
-    size_t at, bytes;               /* in the file */
+    const record_source *file;
+    size_t at, bytes;               /* in it */
+    bool is_line;                   /* it is one question with its context */
 } squad_place;
 
+/* Of all files, in their order. A zeroed one has none. */
 typedef struct squad_passages {
-    const source *file;             /* kept */
-    const char *path;               /* kept */
     squad_place *at;
     size_t n, cap;
-    bool are_lines;                 /* each is one question with its context */
 } squad_passages;
 
-MUST_USE status squad_passages_find(const source *file, const char *path, squad_passages *ret, error *err);
+/* Adds those of a file, which is kept and may have none. */
+MUST_USE status squad_passages_add(squad_passages *to, const record_source *file, error *err);
 void squad_passages_fini(squad_passages *p);
 
 /* A passage while it is looked at. */
@@ -34,9 +35,7 @@ typedef struct squad_passage {
     json_t *root;
     const char *context;            /* borrowed from the root, as all texts are */
     size_t n_questions;
-    bool is_line;
-    const char *path;
-    size_t at;
+    const squad_place *place;
 } squad_passage;
 
 MUST_USE status squad_passage_read(const squad_passages *all, size_t i, squad_passage *ret, error *err);

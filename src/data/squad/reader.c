@@ -1,6 +1,6 @@
 /*
- * Questions about texts as examples (reader.h): files of SQuAD's form, read as AllenNLP's transformer_squad does
- * (examples.h). Fields, `length_limit` long but for the last, filled up with padding:
+ * Questions about texts as examples (reader.h): files of SQuAD's form, one or many (index/shards.h), read as
+ * AllenNLP's transformer_squad does (examples.h). Fields, `length_limit` long but for the last, filled up with padding:
  *
  *   input_ids, token_type_ids   [CLS] question [SEP] context [SEP], and of which text each token is
  *   attention_mask              1 where there is a token
@@ -24,7 +24,7 @@ static void close_reader(dataset *d)
     squad_reader *r = (squad_reader *)d;
     squad_examples_fini(&r->examples);
     squad_passages_fini(&r->passages);
-    source_close(&r->file);
+    shards_close(&r->files);
     tokenizer_destroy(&r->tokenizer);
     mem_free(r->base.lengths);
     free(r->path);
@@ -135,22 +135,48 @@ static void tell(const squad_reader *r, double seconds)
 {
     const squad_examples *e = &r->examples;
     size_t bytes = squad_examples_bytes(e) + r->passages.cap * sizeof *r->passages.at +
-                   e->n_windows * sizeof *r->base.lengths + (r->file.heap ? r->file.bytes : 0);
-    LOG_I("SQUAD", "path=%s paragraphs=%zu questions=%zu examples=%zu in_windows=%zu skipped=%zu bytes=%zu "
-                   "seconds=%.3f", r->path, r->passages.n, e->n_questions, e->n_windows, e->n_parted, e->n_misplaced,
-          bytes, seconds);
+                   e->n_windows * sizeof *r->base.lengths;
+    LOG_I("SQUAD",
+          "path=%s files=%zu paragraphs=%zu questions=%zu examples=%zu in_windows=%zu skipped=%zu bytes=%zu "
+          "seconds=%.3f",
+          r->path, r->files.n, r->passages.n, e->n_questions, e->n_windows, e->n_parted, e->n_misplaced, bytes,
+          seconds);
     if (e->n_misplaced)
         LOG_W("SQUAD", "%zu questions of '%s' are left out: their answers do not stand where answer_start says",
               e->n_misplaced, r->path);
 }
 
-static status open_file(squad_reader *r, const char *path, error *err)
+static status check_any(const squad_reader *r, error *err)
+{
+    const squad_examples *e = &r->examples;
+    if (r->passages.n == 0)
+        return FAIL(err, E_DATA, "'%s': has no paragraphs", r->path);
+    if (e->n_windows > 0)
+        return OK;
+    return FAIL(err, E_DATA, "'%s': no example is left of %zu questions: %zu have a misplaced answer, and windows "
+                             "without an answer are %s",
+                r->path, e->n_questions + e->n_misplaced, e->n_misplaced,
+                r->options.skip_impossible ? "skipped" : "taken");
+}
+
+static status add_file(squad_reader *r, const record_source *file, error *err)
+{
+    size_t before = r->passages.n;
+    TRY(squad_passages_add(&r->passages, file, err));
+    if (r->passages.n == before)
+        LOG_W("EMPTY", "file=%s holds no paragraphs: it is passed over", file->name);
+    return OK;
+}
+
+static status open_files(squad_reader *r, const char *path, error *err)
 {
     int64_t began_us = clock_us();
     r->path = xstrdup(path);
-    TRY(source_open(path, &r->file, err));
-    TRY(squad_passages_find(&r->file, r->path, &r->passages, err));
+    TRY(shards_open(path, false, &r->files, err));
+    for (size_t i = 0; i < r->files.n; i++)
+        TRY(add_file(r, &r->files.at[i].source, err));
     TRY(squad_examples_make(&r->passages, &r->options, &r->examples, err));
+    TRY(check_any(r, err));
     TRY(take_lengths(r, err));
     describe_fields(r);
     tell(r, (double)(clock_us() - began_us) * 1e-6);
@@ -186,7 +212,7 @@ static status configure(squad_reader *r, const reader_request *request, error *e
     TRYF(tokenizer_open(name, &r->tokenizer, err), err, "%s.transformer_model_name", config_path(reader));
     r->options.tokenizer = r->tokenizer;
     TRY(squad_frame_of(r->tokenizer, name, &r->frame, err));
-    return open_file(r, request->path, err);
+    return open_files(r, request->path, err);
 }
 
 status squad_reader_configure(const reader_request *request, dataset **ret, error *err)

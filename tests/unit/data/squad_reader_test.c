@@ -20,6 +20,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { IDS, TYPES, ATTENTION, CONTEXT, ANSWER, FIELDS };
 
@@ -215,6 +216,48 @@ static void test_lines_of_questions(void **state)
     dataset_close(&d);
 }
 
+/* In the order of the files' names; one may be empty, and kinds may be mixed. */
+static void test_files_of_a_folder(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text;
+    } files[] = {
+        {"b.json", FILE_OF(PARAGRAPH("{\"text\": \"two three\", \"answer_start\": 4}"))},
+        {"c.jsonl", "{\"question\": \"what\", \"context\": \"two one\", \"answers\": [{\"text\": \"one\", "
+                    "\"answer_start\": 4}]}\n"},
+        {"a.json", "\n"},
+    };
+    char *folder = folder_file("shards"), *reader = words_reader("");
+    error err = ERROR_INIT;
+    dataset *d = NULL;
+    int64_t row[FIELDS][8];
+    void *out[FIELDS];
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        char *path = folder_file("shards/%s", files[i].name);
+        assert_int_equal(fs_write_atomic(path, files[i].text, strlen(files[i].text), NULL), OK);
+        free(path);
+    }
+    if (records_open_path("transformer_squad", reader, folder, &(dataset_options){.vocabulary = NULL}, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < FIELDS; i++)
+        out[i] = row[i];
+    assert_int_equal(dataset_examples(d), 2);
+    assert_int_equal(dataset_read(d, 0, out, NULL), OK);
+    assert_true(row[ANSWER][0] == 4 && row[ANSWER][1] == 5);
+    assert_int_equal(dataset_read(d, 1, out, NULL), OK);
+    assert_true(row[ANSWER][0] == 4 && row[ANSWER][1] == 4);
+    dataset_answer a;
+    assert_int_equal(dataset_answer_read(d, 1, 3, 4, &a, NULL), OK);
+    assert_string_equal(a.text, "two one");
+    assert_string_equal(a.gold[0], "one");
+    dataset_answer_fini(&a);
+    dataset_close(&d);
+    free(reader);
+    free(folder);
+}
+
 static void test_misplaced_answers(void **state)
 {
     (void)state;
@@ -258,6 +301,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_examples_are_those_of_the_rules),
         cmocka_unit_test(test_lines_of_questions),
+        cmocka_unit_test(test_files_of_a_folder),
         cmocka_unit_test(test_misplaced_answers),
         cmocka_unit_test(test_what_is_wrong_is_said_with_its_place),
     };

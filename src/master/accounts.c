@@ -107,7 +107,7 @@ static int64_t accounts_end(const master *m, int64_t step)
 status master_open_accounts(master *m, error *err)
 {
     const config *c = m->o->config;
-    int64_t saved = m->era.saved, step = m->era.start;
+    int64_t saved = m->era.saved < 0 ? 0 : m->era.saved, step = m->era.start;
     master_close_accounts(m);
     TRY(open_accounting(m, saved, accounts_end(m, step), err));
     TRY(open_results(m, saved, err));

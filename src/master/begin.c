@@ -83,11 +83,9 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     one->newest = r->newest;
     if (!master_all_ready(m))
         return OK;
-    int64_t saved = m->era.start;
     const char *why = NULL;
     TRY(m->plan.scheduler->find_start(m, &why, err));
     if (why)
         return master_give_up(m, why, err);
-    m->era.saved = saved;
     return master_try_begin(m, err);
 }

@@ -16,7 +16,7 @@ typedef struct era {
     bool keeps;                     /* this era: the servers go on with what they hold */
     bool taken_back;                /* this lineage: the accounts do not know yet that it began */
     int64_t start;                  /* version it begins with */
-    int64_t saved;                  /* the newest checkpoint then */
+    int64_t saved;                  /* the newest checkpoint as it was set up; -1: there is none */
 } era;
 
 /* The first one of a start, as it is said before any is set up. */

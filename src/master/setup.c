@@ -61,6 +61,7 @@ void master_say_setup(master *m, int32_t s)
     w.servers = (uint32_t)m->o->n_servers;
     w.server = (uint32_t)s;
     w.step = m->era.start;
+    w.saved = m->era.saved;
     w.restore_dir = m->restore.dir;
     w.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
     w.batch_size = m->plan.steps.batch_size;
@@ -90,6 +91,7 @@ status master_begin_setup(master *m, error *err)
         master_forget_parts(m);
     m->era.keeps = master_assign(m);
     TRY(m->era.keeps ? checkpoint_newest(m->o->dir, &saved, err) : master_choose_restore(m, &saved, err));
+    m->era.saved = saved;
     m->era.start = saved < 0 ? 0 : saved;
     if (m->plan.scheduler->expect)
         m->plan.scheduler->expect(m);

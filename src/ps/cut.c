@@ -204,8 +204,19 @@ static void hand_to_writer(cuts *c, cut *one)
     pthread_mutex_unlock(&c->lock);
 }
 
-void cuts_hold(cuts *c, const holders *shards)
+/* Lets go of the open cuts that are `id` (0: none), or that a standby keeps of versions that are saved. */
+static void withdraw(cuts *c, uint32_t id, int64_t saved)
 {
+    for (cut *one = c->open, *next; one; one = next) {
+        next = one->next;
+        if (one->id == id || (one->version <= saved && !is_ours(c, one->shard)))
+            cut_free(c, cut_take_out(c, one));
+    }
+}
+
+void cuts_hold(cuts *c, const holders *shards, int64_t saved)
+{
+    withdraw(c, 0, saved);
     memcpy(c->shards, shards, (size_t)c->o.n_servers * sizeof *shards);
     throttle_forget(&c->throttle);
     for (cut *one = c->open, *next; one; one = next) {
@@ -224,7 +235,7 @@ status cuts_create(const cuts_options *options, cuts **ret, error *err)
     cuts *c = xcalloc(1, sizeof *c);
     c->o = *options;
     c->shards = xcalloc((size_t)options->n_servers, sizeof *c->shards);
-    cuts_hold(c, options->shards);
+    cuts_hold(c, options->shards, -1);
     pthread_mutex_init(&c->lock, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -278,16 +289,6 @@ static void cut_freeze(cuts *c, table *t, cut *one, int32_t part)
         BUG_ON(batch_set_count(&f->applied) != one->version);
     }
     one->missing--;
-}
-
-/* Lets go of the open cuts that are `id`, or that a standby keeps of versions that are saved. */
-static void withdraw(cuts *c, uint32_t id, int64_t saved)
-{
-    for (cut *one = c->open, *next; one; one = next) {
-        next = one->next;
-        if (one->id == id || (one->version <= saved && !is_ours(c, one->shard)))
-            cut_free(c, cut_take_out(c, one));
-    }
 }
 
 static bool is_in(const cut *list, uint32_t id, int32_t shard)

@@ -35,8 +35,9 @@ MUST_USE status cuts_create(const cuts_options *options, cuts **ret, error *err)
 void cuts_destroy(cuts **c);        /* finishes what is being written */
 
 /* A new era: who holds which shard. What was frozen of those this server now acts for is written;
- * what it does not hold completely any more is let go. */
-void cuts_hold(cuts *c, const holders *shards);
+ * what it does not hold completely any more is let go, and what it kept as a standby of versions up to
+ * `saved`, of which checkpoints exist (-1: of none). */
+void cuts_hold(cuts *c, const holders *shards, int64_t saved);
 
 typedef struct cut_call {
     uint32_t id;

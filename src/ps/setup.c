@@ -391,7 +391,7 @@ static status hold_on(ps *s, const Wire__Setup *m, bool *ret_lost, error *err)
         error_clear(err);
     if (st != OK)
         return *ret_lost ? OK : st;
-    cuts_hold(s->cuts, s->assignment.shards);
+    cuts_hold(s->cuts, s->assignment.shards, m->saved);
     histograms_destroy(&s->histograms);
     s->histograms = histograms_create(s->plan.declaration.flat, s->assignment.placement,
                                       s->assignment.shards, s->assignment.server);

@@ -25,7 +25,7 @@ static void test_standing_by(void **state)
     server_set v;
     server_set_make(&v, shape_large(2), 1, 0, NULL);
     holders h = {.acting = ELSEWHERE, .standby = 0, .is_backed = true};
-    cuts_hold(v.cuts[0], &h);
+    cuts_hold(v.cuts[0], &h, -1);
     assert_false(announce(&v, 0, 2, 1, dir));
     assert_false(announce(&v, 0, 4, 3, dir));
     for (int64_t step = 0; step < 4; step++)
@@ -36,7 +36,7 @@ static void test_standing_by(void **state)
     cut_result r;
     assert_false(cuts_next_result(v.cuts[0], &r));
     h = (holders){.acting = 0, .standby = HOLDER_NONE};
-    cuts_hold(v.cuts[0], &h);
+    cuts_hold(v.cuts[0], &h, -1);
     for (int64_t version = 1; version < 4; version += 2) {
         r = wait_result(&v, 0);
         assert_int_equal(r.status, OK);
@@ -50,6 +50,27 @@ static void test_standing_by(void **state)
     free(dir);
 }
 
+/* Nobody asks for what the checkpoint has already that was committed before the other server died. */
+static void test_what_is_saved_is_not_written_again(void **state)
+{
+    (void)state;
+    char *dir = folder_file("saved");
+    server_set v;
+    server_set_make(&v, shape_large(2), 1, 0, NULL);
+    holders h = {.acting = 7, .standby = 0, .is_backed = true};
+    cuts_hold(v.cuts[0], &h, -1);
+    assert_false(announce(&v, 0, 2, 1, dir));
+    assert_false(announce(&v, 0, 3, 2, dir));
+    for (int64_t step = 0; step < 3; step++)
+        servers_push_all(&v.servers, step);
+    h = (holders){.acting = 0, .standby = HOLDER_NONE};
+    cuts_hold(v.cuts[0], &h, 1);
+    assert_int_equal(wait_result(&v, 0).version, 2);
+    assert_false(cuts_under_way(v.cuts[0]));
+    server_set_fini(&v);
+    free(dir);
+}
+
 /* What a standby has frozen goes when the checkpoint exists, or when it holds nothing any more. */
 static void test_a_standby_lets_go(void **state)
 {
@@ -58,7 +79,7 @@ static void test_a_standby_lets_go(void **state)
     server_set v;
     server_set_make(&v, shape_large(2), 1, 0, NULL);
     holders h = {.acting = 7, .standby = 0, .is_backed = true};
-    cuts_hold(v.cuts[0], &h);
+    cuts_hold(v.cuts[0], &h, -1);
     assert_false(announce(&v, 0, 2, 1, dir));
     servers_push_all(&v.servers, 0);
     assert_true(cuts_under_way(v.cuts[0]));
@@ -67,12 +88,12 @@ static void test_a_standby_lets_go(void **state)
     cuts_announce(v.cuts[0], v.servers.tables[0], &next, &late);
     assert_false(late);
     h = (holders){.acting = 0, .standby = HOLDER_NONE}; /* of the first nothing is left to write */
-    cuts_hold(v.cuts[0], &h);
+    cuts_hold(v.cuts[0], &h, -1);
     servers_push_all(&v.servers, 1);
     assert_int_equal(wait_result(&v, 0).version, 2);
     h = (holders){.acting = 7, .standby = 0};
     assert_false(announce(&v, 0, 4, 3, dir));
-    cuts_hold(v.cuts[0], &h);
+    cuts_hold(v.cuts[0], &h, -1);
     assert_false(cuts_under_way(v.cuts[0]));
     server_set_fini(&v);
     free(dir);
@@ -113,14 +134,14 @@ static void test_copies_past_a_cut(void **state)
         parts[p] = PART_AWAITED;
     assert_int_equal(table_hold(v.servers.tables[0], parts, NULL), OK);
     holders h = {.acting = 7, .standby = 0, .is_backed = true};
-    cuts_hold(v.cuts[0], &h);
+    cuts_hold(v.cuts[0], &h, -1);
     assert_false(announce(&v, 0, 3, 2, dir));
     assert_false(announce(&v, 0, 4, 3, dir));
     for (int64_t step = 0; step < 3; step++)
         servers_push_all(&other.servers, step);
     take_copies(&v, other.servers.tables[0]);
     h = (holders){.acting = 0, .standby = HOLDER_NONE};
-    cuts_hold(v.cuts[0], &h);
+    cuts_hold(v.cuts[0], &h, -1);
     assert_int_equal(wait_result(&v, 0).version, 3);
     assert_true(announce(&v, 0, 3, 2, dir));
     assert_false(cuts_under_way(v.cuts[0]));
@@ -134,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_standing_by),
+        cmocka_unit_test(test_what_is_saved_is_not_written_again),
         cmocka_unit_test(test_a_standby_lets_go),
         cmocka_unit_test(test_copies_past_a_cut),
     };

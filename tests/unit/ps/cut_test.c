@@ -215,7 +215,7 @@ static void test_a_shard_that_cannot_be_written(void **state)
     assert_non_null(strstr(r.error.text, file));
     assert_false(announce(&v, 0, 1, 0, dir));
     holders h = {.acting = 7, .standby = 0, .is_backed = true};
-    cuts_hold(v.cuts[0], &h); /* now another server may do better */
+    cuts_hold(v.cuts[0], &h, -1); /* now another server may do better */
     while (cuts_under_way(v.cuts[0])) {
         assert_int_equal(net_poll(NULL, 0, v.waker, 10, NULL), OK);
         assert_false(cuts_next_result(v.cuts[0], &r));

@@ -8,6 +8,7 @@
 #include "common/base/json.h"
 #include "common/store/safetensors.h"
 #include "graph/graph.h"
+#include "model/torch_file.h"
 
 #include <fnmatch.h>
 #include <regex.h>
@@ -30,15 +31,41 @@ typedef struct reading {
     arena *memory;
     st_file **files;
     size_t n_files, cap_files;
+    torch_file **torch_files;
+    size_t n_torch, cap_torch;
     source *sources; /* by name */
     size_t n_sources, cap_sources;
 } reading;
 
 /* --- files --- */
 
+static bool is_of_torch(const char *path)
+{
+    static const char *const ends[] = {".bin", ".pt", ".pth"};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < COUNT_OF(ends); i++)
+        if (strcmp(dot, ends[i]) == 0)
+            return true;
+    return false;
+}
+
+static status open_of_torch(reading *r, const char *path, error *err)
+{
+    torch_file *f = NULL;
+    TRY(torch_file_open(path, &f, err));
+    GROW(r->torch_files, r->cap_torch, r->n_torch + 1);
+    r->torch_files[r->n_torch++] = f;
+    GROW(r->sources, r->cap_sources, r->n_sources + torch_file_count(f));
+    for (size_t i = 0; i < torch_file_count(f); i++)
+        r->sources[r->n_sources++] = (source){.name = torch_file_at(f, i)->name, .tensor = torch_file_at(f, i)};
+    return OK;
+}
+
 static status open_file(reading *r, const char *path, error *err)
 {
     st_file *f = NULL;
+    if (is_of_torch(path))
+        return open_of_torch(r, path, err);
     TRY(st_open(path, &f, err));
     GROW(r->files, r->cap_files, r->n_files + 1);
     r->files[r->n_files++] = f;
@@ -89,16 +116,26 @@ static status open_index(reading *r, const char *index, error *err)
     return st;
 }
 
+/* The first of the names that transformers gives weights in a folder; safetensors before torch.save. */
+static status open_folder(reading *r, error *err)
+{
+    static const char *const names[] = {"model.safetensors.index.json", "model.safetensors",
+                                        "pytorch_model.bin.index.json", "pytorch_model.bin"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const char *path = arena_printf(r->memory, "%s/%s", r->path, names[i]);
+        if (fs_exists(path))
+            return i % 2 == 0 ? open_index(r, path, err) : open_file(r, path, err);
+    }
+    return FAIL(err, E_DATA, "'%s': has no weights: neither model.safetensors nor pytorch_model.bin, nor an index of "
+                "either", r->path);
+}
+
 static status open_path(reading *r, error *err)
 {
     struct stat info;
     const char *path = r->path, *dot = strrchr(path, '.');
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        const char *index = arena_printf(r->memory, "%s/model.safetensors.index.json", path);
-        if (fs_exists(index))
-            return open_index(r, index, err);
-        return open_file(r, arena_printf(r->memory, "%s/model.safetensors", path), err);
-    }
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return open_folder(r, err);
     return dot && strcmp(dot, ".json") == 0 ? open_index(r, path, err) : open_file(r, path, err);
 }
 
@@ -332,7 +369,10 @@ static void end(reading *r)
 {
     for (size_t i = 0; i < r->n_files; i++)
         st_close(&r->files[i]);
+    for (size_t i = 0; i < r->n_torch; i++)
+        torch_file_close(&r->torch_files[i]);
     free(r->files);
+    free(r->torch_files);
     free(r->sources);
     arena_destroy(&r->memory);
     free(r->path);

@@ -1,7 +1,7 @@
 /*
- * Pretrained weights: tensors of safetensors files as the first values of a model's, by the section
- * `model.pretrained`. `path` is a file, or a folder or index as Hugging Face writes them
- * (model.safetensors; model.safetensors.index.json with its shards).
+ * Pretrained weights: tensors of safetensors files, or of those that torch.save writes, as the first
+ * values of a model's, by the section `model.pretrained`. `path` is a file, or a folder or index as
+ * Hugging Face writes them (model.safetensors, pytorch_model.bin; either's index.json with its shards).
  *
  * A tensor of the files that a pattern of `map` matches as a whole is known here by what the
  * pattern stands for, with $1 .. $9 for its groups (POSIX extended regular expressions). A tensor

@@ -2,7 +2,7 @@
 
     python make_transformers.py        writes data/transformers/
 
-A folder a network: config.json and model.safetensors as save_pretrained writes them, the network with all
+A folder a network: config.json and weights as save_pretrained writes them, the network with all
 of its heads, drawn at random. Beside it <network>_<head>.safetensors: a batch, the logits, the loss and its
 gradients, end to end in the order of the tensors' names; without dropout. Texts that are filled up are not
 asked for answers, since transformers keeps the row of the token that fills up from moving.
@@ -11,6 +11,7 @@ Needs torch, transformers, safetensors.
 
 import json
 import pathlib
+from collections import OrderedDict
 
 import torch
 import torch.nn.functional as F
@@ -32,6 +33,7 @@ NETWORKS = {
     "albert": hf.AlbertConfig(**SIZES, **BERT, embedding_size=4),
     "gpt2": hf.GPT2Config(**SIZES, n_embd=8, n_layer=2, n_head=2, n_positions=12, n_inner=10),
 }
+OLD = {"distilbert"}    # their weights are a pytorch_model.bin
 HEADS = {"qa": hf.AutoModelForQuestionAnswering, "tokens": hf.AutoModelForTokenClassification,
          "sequence": hf.AutoModelForSequenceClassification}
 
@@ -60,7 +62,12 @@ def write_folder(network, config):
     folder = FOLDER / network
     folder.mkdir(parents=True, exist_ok=True)
     config.save_pretrained(folder)
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    if network in OLD:
+        tensors = OrderedDict(tensors)
+        tensors._metadata = model.state_dict()._metadata
+        torch.save(tensors, folder / "pytorch_model.bin")
+    else:
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
 
 
 def batch_of(network, head):

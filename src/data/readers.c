@@ -24,6 +24,8 @@ static const struct {
     {"jsonl", jsonl_reader_configure, record_reader_learns, true},
     {"tfrecord", tfrecord_reader_configure, record_reader_learns, true},
     {"webdataset", webdataset_reader_configure, record_reader_learns, true},
+    {"text_classification_json", jsonl_reader_configure, record_reader_learns, true},
+    {"snli", jsonl_reader_configure, record_reader_learns, true},
     {"transformer_squad", squad_reader_configure, NULL, true},
     {"conll2003", conll2003_reader_configure, tag_reader_learns, true},
     {"universal_dependencies", universal_dependencies_reader_configure, tag_reader_learns, true},

@@ -74,12 +74,16 @@ static status part(stretches *w, size_t n, int64_t max, const tokenizer_truncati
         for (size_t begin = 0, end = 0; end < n; begin += most - stride) {
             end = begin + most < n ? begin + most : n;
             add_stretch(w, begin, end);
+            if (how->first_only)
+                break;
         }
         return OK;
     }
     for (size_t begin = n, end = n; begin > 0; end -= most - stride) {
         begin = end > most ? end - most : 0;
         add_stretch(w, begin, end);
+        if (how->first_only)
+            break;
     }
     return OK;
 }
@@ -299,9 +303,11 @@ status tokenizer_encode(const tokenizer *t, const tokenizer_input *first, const 
     TRYF(text_tokens_of(t, &s->text, first, &s->tokens[0], err), err, "the text");
     if (second)
         TRYF(text_tokens_of(t, &s->text, second, &s->tokens[1], err), err, "the second text");
+    stretch all[2] = {{0, s->tokens[0].n}, {0, second ? s->tokens[1].n : 0}};
+    size_t whole = length_of(&a, all);
     TRY(truncate_texts(s, o->truncation ? o->truncation : &t->truncation,
                        a.no_special ? 0 : a.template->n_special, n_texts, err));
     TRY(assemble(&a, s, n_texts, err));
-    *ret = (tokenizer_encodings){s->n, s->encodings};
+    *ret = (tokenizer_encodings){s->n, s->encodings, whole};
     return OK;
 }

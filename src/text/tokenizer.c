@@ -49,6 +49,25 @@ int32_t tokenizer_special(const tokenizer *t, tokenizer_role role)
     return t->roles[role];
 }
 
+const tokenizer_truncation *tokenizer_file_truncation(const tokenizer *t)
+{
+    return &t->truncation;
+}
+
+const tokenizer_padding *tokenizer_file_padding(const tokenizer *t)
+{
+    return &t->padding;
+}
+
+bool tokenizer_tells_types(const tokenizer *t)
+{
+    const post_template *pair = &t->post.templates[1];
+    bool any = false;
+    for (int i = 0; i < pair->n; i++)
+        any = any || (pair->at[i].sequence == 1 && pair->at[i].type_id != 0);
+    return any;
+}
+
 status tokenizer_decode(const tokenizer *t, const int32_t *ids, size_t n, bool skip_special, buf *ret, error *err)
 {
     decode_texts texts = {.n = 0};

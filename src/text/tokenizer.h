@@ -83,6 +83,7 @@ typedef struct tokenizer_truncation {
     int64_t stride;     /* tokens that a window has in common with the one before */
     tokenizer_strategy strategy;
     tokenizer_side side; /* where text is cut off */
+    bool first_only;     /* what is cut off makes no windows of its own */
 } tokenizer_truncation;
 
 typedef struct tokenizer_padding {
@@ -100,6 +101,12 @@ typedef struct tokenizer_options {
     const tokenizer_padding *padding;       /* NULL: as the file says */
 } tokenizer_options;
 
+/* What the file says. Borrowed. */
+const tokenizer_truncation *tokenizer_file_truncation(const tokenizer *t);
+const tokenizer_padding *tokenizer_file_padding(const tokenizer *t);
+/* Whether type ids tell two texts apart, as BERT's do and RoBERTa's do not. */
+bool tokenizer_tells_types(const tokenizer *t);
+
 /* One window. All arrays have n elements, and live in the scratch until it encodes again. */
 typedef struct tokenizer_encoding {
     size_t n;
@@ -116,6 +123,7 @@ typedef struct tokenizer_encoding {
 typedef struct tokenizer_encodings {
     size_t n; /* 1, or more where truncation has cut something off */
     const tokenizer_encoding *at;
+    size_t whole; /* tokens that it would be without truncation and padding */
 } tokenizer_encodings;
 
 tokenizer_scratch *tokenizer_scratch_create(void);

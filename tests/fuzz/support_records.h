@@ -41,7 +41,7 @@ static void records_take_field(const record_field *f, const record_format *forma
         BUG_ON(st == OK && classes == 0 && words_count(learned) == 0);
         words_destroy(&learned);
     } else {
-        (void)!record_fields_take(&one, format, parsed, false, (void *[]){room}, NULL);
+        (void)!record_fields_take(&one, format, parsed, false, (void *[]){room}, NULL, NULL);
     }
 }
 

@@ -118,8 +118,10 @@ int main(int argc, char **argv)
         return 1;
     }
     if (argc == 6) {
-        o.truncation = (tokenizer_truncation){atoi(argv[2]), atoi(argv[3]), (tokenizer_strategy)atoi(argv[4]),
-                                              (tokenizer_side)atoi(argv[5])};
+        o.truncation = (tokenizer_truncation){.max_length = atoi(argv[2]),
+                                              .stride = atoi(argv[3]),
+                                              .strategy = (tokenizer_strategy)atoi(argv[4]),
+                                              .side = (tokenizer_side)atoi(argv[5])};
         o.encode.truncation = &o.truncation;
     }
     json_t *lines = json_array(), *line;

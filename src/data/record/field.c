@@ -10,7 +10,9 @@
 
 typedef struct value {
     const record_format *format;
-    const void *at;
+    const void *at, *pair;
+    int64_t n;          /* how many values were taken, of a field that varies */
+    bool was_cut;
 } value;
 
 struct field_kind {
@@ -20,22 +22,23 @@ struct field_kind {
     bool is_label;      /* left out where labels are not read */
     const char *expected;
     /* False: the value is none of this kind. What is of the kind, and wrong all the same, is E_DATA. */
-    status (*take)(const record_field *f, const value *v, void *ret, bool *ret_fits, error *err);
+    status (*take)(const record_field *f, value *v, void *const *ret, bool *ret_fits, error *err);
 };
 
 /* --- values --- */
 
 /* How many values it has; false: not as many as the field wants. */
-static bool count_fits(const record_field *f, const value *v, size_t *ret_n)
+static bool count_fits(const record_field *f, value *v, size_t *ret_n)
 {
     size_t most = (size_t)f->elements;
     *ret_n = v->format->count(v->at);
+    v->n = (int64_t)*ret_n;
     return f->varies ? *ret_n >= 1 && *ret_n <= most : *ret_n == most;
 }
 
-static status take_reals(const record_field *f, const value *v, void *ret, bool *ret_fits, error *err)
+static status take_reals(const record_field *f, value *v, void *const *ret, bool *ret_fits, error *err)
 {
-    float *out = ret;
+    float *out = ret[0];
     size_t n;
     *ret_fits = count_fits(f, v, &n);
     for (size_t i = 0; *ret_fits && i < n; i++) {
@@ -50,10 +53,10 @@ static status take_reals(const record_field *f, const value *v, void *ret, bool 
     return OK;
 }
 
-static status take_integers(const record_field *f, const value *v, void *ret, bool *ret_fits, error *err)
+static status take_integers(const record_field *f, value *v, void *const *ret, bool *ret_fits, error *err)
 {
     (void)err;
-    int64_t *out = ret;
+    int64_t *out = ret[0];
     size_t n;
     *ret_fits = count_fits(f, v, &n);
     for (size_t i = 0; *ret_fits && i < n; i++)
@@ -63,10 +66,10 @@ static status take_integers(const record_field *f, const value *v, void *ret, bo
     return OK;
 }
 
-static status take_mask(const record_field *f, const value *v, void *ret, bool *ret_fits, error *err)
+static status take_mask(const record_field *f, value *v, void *const *ret, bool *ret_fits, error *err)
 {
     (void)err;
-    int64_t *out = ret;
+    int64_t *out = ret[0];
     size_t n;
     *ret_fits = count_fits(f, v, &n);
     for (size_t i = 0; *ret_fits && i < (size_t)f->elements; i++)
@@ -74,7 +77,7 @@ static status take_mask(const record_field *f, const value *v, void *ret, bool *
     return OK;
 }
 
-static status take_bytes(const record_field *f, const value *v, void *ret, bool *ret_fits, error *err)
+static status take_bytes(const record_field *f, value *v, void *const *ret, bool *ret_fits, error *err)
 {
     const void *bytes;
     size_t n;
@@ -83,11 +86,11 @@ static status take_bytes(const record_field *f, const value *v, void *ret, bool 
         return OK;
     if (n != (size_t)f->elements)
         return FAIL(err, E_DATA, "field '%s': has %zu bytes; its shape says %" PRId64, f->name, n, f->elements);
-    memcpy(ret, bytes, n);
+    memcpy(ret[0], bytes, n);
     return OK;
 }
 
-static status take_label(const record_field *f, const value *v, void *ret, bool *ret_fits, error *err)
+static status take_label(const record_field *f, value *v, void *const *ret, bool *ret_fits, error *err)
 {
     int64_t x;
     *ret_fits = v->format->count(v->at) == 1 && v->format->integer(v->at, 0, &x);
@@ -98,7 +101,7 @@ static status take_label(const record_field *f, const value *v, void *ret, bool 
                     f->classes - 1, f->is_learned ? ", as the training data have them" : "");
     if (x < 0 || x == INT64_MAX)
         return FAIL(err, E_DATA, "field '%s': class %" PRId64 "; classes are counted from 0", f->name, x);
-    *(int64_t *)ret = x;
+    *(int64_t *)ret[0] = x;
     return OK;
 }
 
@@ -121,7 +124,7 @@ static char *word_of(const value *v)
     return xstrndup(text, n);
 }
 
-static status take_word(const record_field *f, const value *v, void *ret, bool *ret_fits, error *err)
+static status take_word(const record_field *f, value *v, void *const *ret, bool *ret_fits, error *err)
 {
     char *word = word_of(v);
     status st = OK;
@@ -130,12 +133,33 @@ static status take_word(const record_field *f, const value *v, void *ret, bool *
     if (id < 0)
         st = FAIL(err, E_DATA, "field '%s': '%.100s' is no word of the training data", f->name, word);
     else if (word)
-        *(int64_t *)ret = id;
+        *(int64_t *)ret[0] = id;
     free(word);
     return st;
 }
 
-/* Here a kind of texts belongs, once there is a tokenizer. */
+static bool input_of(const record_format *format, const void *at, tokenizer_input *ret)
+{
+    const void *bytes = NULL;
+    bool is_one = at && format->bytes(at, &bytes, &ret->bytes);
+    ret->text = bytes;
+    return is_one;
+}
+
+static status take_text(const record_field *f, value *v, void *const *ret, bool *ret_fits, error *err)
+{
+    tokenizer_input texts[2];
+    size_t n = 0, whole = 0;
+    *ret_fits = input_of(v->format, v->at, &texts[0]) && (!f->pair || input_of(v->format, v->pair, &texts[1]));
+    if (!*ret_fits)
+        return OK;
+    TRYF(text_encoder_take(f->encoder, &texts[0], f->pair ? &texts[1] : NULL, ret, &n, &whole, err), err,
+         "field '%s'", f->name);
+    v->n = (int64_t)n;
+    v->was_cut = whole > n;
+    return OK;
+}
+
 static const field_kind kinds[] = {
     {"number", DT_F32, false, false, "a number", take_reals},
     {"numbers", DT_F32, true, false, "numbers", take_reals},
@@ -145,6 +169,7 @@ static const field_kind kinds[] = {
     {"bytes", DT_F32, true, false, "a string of bytes", take_bytes},
     {"label", DT_I64, false, true, "a class: an integer", take_label},
     {"word", DT_I64, false, true, "a class: a word in UTF-8, not empty", take_word},
+    {"text", DT_I64, false, false, "a text", take_text},
 };
 
 const field_kind *field_kind_of(const char *type)
@@ -158,8 +183,13 @@ const field_kind *field_kind_of(const char *type)
 static status describe_misfit(const record_field *f, const value *v, error *err)
 {
     buf got = BUF_INIT;
-    v->format->describe(v->at, &got);
-    status st = f->rank
+    tokenizer_input text;
+    bool is_pair = record_field_is_text(f) && input_of(v->format, v->at, &text);
+    v->format->describe(is_pair ? v->pair : v->at, &got);
+    status st = record_field_is_text(f)
+                    ? FAIL(err, E_DATA, "field '%s': '%s' is %s; expected %s", f->name, is_pair ? f->pair : f->key,
+                           got.data, f->kind->expected)
+                : f->rank
                     ? FAIL(err, E_DATA, "field '%s': is %s; expected %s%" PRId64 " %s", f->name, got.data,
                            f->varies ? "1 to " : "", f->elements, f->kind->expected)
                     : FAIL(err, E_DATA, "field '%s': is %s; expected %s", f->name, got.data, f->kind->expected);
@@ -167,28 +197,42 @@ static status describe_misfit(const record_field *f, const value *v, error *err)
     return st;
 }
 
-static status find_value(const record_field *f, const record_format *format, const void *parsed, value *ret,
-                         error *err)
+static status find_at(const record_field *f, const char *key, const record_format *format, const void *parsed,
+                      const void **ret, error *err)
 {
-    *ret = (value){.format = format, .at = format->find(parsed, f->key)};
-    if (ret->at)
+    *ret = format->find(parsed, key);
+    if (*ret)
         return OK;
     buf keys = BUF_INIT;
     format->keys(parsed, &keys);
-    status st = FAIL(err, E_DATA, "field '%s': there is no '%s'; there are: %.500s", f->name, f->key,
+    status st = FAIL(err, E_DATA, "field '%s': there is no '%s'; there are: %.500s", f->name, key,
                      keys.data ? keys.data : "none");
     buf_fini(&keys);
     return st;
 }
 
-static status take_value(const record_field *f, const record_format *format, const void *parsed, void *ret,
+static status find_value(const record_field *f, const record_format *format, const void *parsed, value *ret,
                          error *err)
+{
+    *ret = (value){.format = format};
+    TRY(find_at(f, f->key, format, parsed, &ret->at, err));
+    return f->pair ? find_at(f, f->pair, format, parsed, &ret->pair, err) : OK;
+}
+
+static status take_value(const record_field *f, const record_format *format, const void *parsed, void *const *ret,
+                         record_measure *measure, error *err)
 {
     value v;
     bool fits = false;
     TRY(find_value(f, format, parsed, &v, err));
     TRY(f->kind->take(f, &v, ret, &fits, err));
-    return fits ? OK : describe_misfit(f, &v, err);
+    if (!fits)
+        return describe_misfit(f, &v, err);
+    if (measure && f->varies && v.n > measure->length)
+        measure->length = v.n;
+    if (measure)
+        measure->was_cut = measure->was_cut || v.was_cut;
+    return OK;
 }
 
 static const float pixel_scale = 1.0f / 255.0f;
@@ -212,27 +256,49 @@ bool record_field_is_bytes(const record_field *f)
     return f->kind->take == take_bytes;
 }
 
-int64_t record_fields_length(const record_fields *fields, const record_format *format, const void *parsed)
+bool record_field_is_text(const record_field *f)
 {
-    int64_t longest = 0;
-    for (size_t i = 0; i < fields->n; i++) {
-        const void *at = fields->at[i].varies ? format->find(parsed, fields->at[i].key) : NULL;
-        int64_t length = at ? (int64_t)format->count(at) : 0;
-        longest = length > longest ? length : longest;
-    }
-    return longest;
+    return f->kind->take == take_text;
 }
 
 status record_fields_take(const record_fields *fields, const record_format *format, const void *parsed,
-                          bool raw, void *const *ret, error *err)
+                          bool raw, void *const *ret, record_measure *ret_measure, error *err)
 {
+    record_measure measure = {.length = 0};
+    data_field outputs[TEXT_FIELDS];
     for (size_t i = 0; i < fields->n; i++) {
         const record_field *f = &fields->at[i];
-        TRY(take_value(f, format, parsed, ret[i], err));
+        TRY(take_value(f, format, parsed, ret, &measure, err));
         if (record_field_is_bytes(f) && !raw)
-            spread_bytes(f, ret[i]);
+            spread_bytes(f, *ret);
+        ret += record_field_data(f, outputs);
     }
+    if (ret_measure)
+        *ret_measure = measure;
     return OK;
+}
+
+static bool skips(const record_field *f, const record_format *format, const void *parsed)
+{
+    const void *at = format->find(parsed, f->key), *text;
+    size_t n;
+    return at && format->bytes(at, &text, &n) && n == strlen(f->skips) && memcmp(text, f->skips, n) == 0;
+}
+
+bool record_fields_skip(const record_fields *fields, const record_format *format, const void *parsed)
+{
+    bool any = false;
+    for (size_t i = 0; i < fields->n; i++)
+        any = any || (fields->at[i].skips && skips(&fields->at[i], format, parsed));
+    return any;
+}
+
+bool record_fields_may_skip(const record_fields *fields)
+{
+    bool any = false;
+    for (size_t i = 0; i < fields->n; i++)
+        any = any || fields->at[i].skips;
+    return any;
 }
 
 /* --- learning --- */
@@ -253,7 +319,7 @@ status record_field_learn(const record_field *f, const record_format *format, co
     int64_t label = 0;
     value v;
     if (!record_field_is_word(f)) {
-        TRY(take_value(f, format, parsed, &label, err));
+        TRY(take_value(f, format, parsed, (void *[]){&label}, NULL, err));
         *classes = label + 1 > *classes ? label + 1 : *classes;
         return OK;
     }
@@ -273,11 +339,19 @@ void record_fields_describe(const record_fields *fields, buf *ret)
         buf_addf(ret, "%s=%s:%s:%" PRId64 "\n", f->name, f->key, f->kind->type, f->elements);
         if (f->varies)
             buf_addf(ret, "%s varies\n", f->name);
+        if (f->skips)
+            buf_addf(ret, "%s skips %s\n", f->name, f->skips);
+        if (f->pair)
+            buf_addf(ret, "%s and %s\n", f->name, f->pair);
+        if (f->encoder)
+            text_encoder_describe(f->encoder, ret);
     }
 }
 
-data_field record_field_data(const record_field *f)
+size_t record_field_data(const record_field *f, data_field ret[TEXT_FIELDS])
 {
+    if (f->encoder)
+        return text_encoder_fields(f->encoder, ret);
     data_field d = {.name = f->name,
                     .dtype = f->kind->dtype,
                     .rank = f->rank,
@@ -286,5 +360,6 @@ data_field record_field_data(const record_field *f)
     memcpy(d.dim, f->dim, sizeof d.dim);
     if (record_field_is_bytes(f))
         d.bytes = (data_bytes){.channels = 1, .scale = {pixel_scale}, .background = -1};
-    return d;
+    ret[0] = d;
+    return 1;
 }

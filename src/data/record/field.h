@@ -8,6 +8,7 @@
  *   bytes               float32: the bytes of a string, divided by 255, as many as `shape` says
  *   label               int64: a class by its number, 0 to classes - 1
  *   word                int64: a class by its word, numbered in the order of the training data's words
+ *   text                a text, or two, as tokens: the fields of text_encoder.h
  *
  * Threads: immutable once what there is to learn was learned; then any.
  */
@@ -17,6 +18,7 @@
 #include "common/base/alloc.h"
 #include "data/reader.h"
 #include "data/record/format.h"
+#include "data/text_encoder.h"
 #include "data/words.h"
 
 typedef struct field_kind field_kind;
@@ -32,6 +34,9 @@ typedef struct record_field {
     bool is_learned;                /* its classes are the training data's */
     int64_t classes;                /* of a label or a word; 0: not known yet */
     words *words;                   /* of a word */
+    const char *skips;              /* a word: records that have it are no examples; NULL: none */
+    const char *pair;               /* of a text: where the second one stands; NULL: there is one alone */
+    text_encoder *encoder;          /* likewise */
 } record_field;
 
 typedef struct record_fields {
@@ -54,17 +59,24 @@ bool record_fields_learn(const config *reader);
 void record_fields_describe(const record_fields *fields, buf *ret);
 bool record_field_is_list(const record_field *f);
 bool record_field_is_bytes(const record_field *f);
+bool record_field_is_text(const record_field *f);
 /* A row of the table. */
 const field_kind *field_kind_of(const char *type);
-data_field record_field_data(const record_field *f);
+/* What becomes of it in an example: so many fields as it returns. */
+size_t record_field_data(const record_field *f, data_field ret[TEXT_FIELDS]);
 
-/* Turns a parsed record into values: ret[field] has room for the field's. `raw`: bytes stay bytes. E_DATA,
- * naming the field; the caller prepends where the record stands. */
+typedef struct record_measure {
+    int64_t length;                 /* the most values of a field that varies; 0: none does */
+    bool was_cut;                   /* a text has lost tokens, for it has more than `most` */
+} record_measure;
+
+/* Turns a parsed record into values: ret[i] has room for the i-th of all that record_field_data gives. `raw`: bytes
+ * stay bytes. `ret_measure` may be NULL. E_DATA, naming the field; the caller prepends where the record stands. */
 MUST_USE status record_fields_take(const record_fields *fields, const record_format *format, const void *parsed,
-                                   bool raw, void *const *ret, error *err);
-
-/* Of a parsed record that record_fields_take took: the most values of a field that varies; 0: none does. */
-int64_t record_fields_length(const record_fields *fields, const record_format *format, const void *parsed);
+                                   bool raw, void *const *ret, record_measure *ret_measure, error *err);
+/* Whether a record is none of the examples, by a word that a field skips. */
+bool record_fields_skip(const record_fields *fields, const record_format *format, const void *parsed);
+bool record_fields_may_skip(const record_fields *fields);
 
 /* --- what is learned --- */
 

@@ -2,6 +2,7 @@
 #include "data/record/field.h"
 
 #include "common/base/json.h"
+#include "data/record/form.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,10 +37,12 @@ static void read_most(const config *section, record_field *f)
 
 static status read_extent(const config *section, record_field *f, error *err)
 {
-    bool has_most = config_has(section, "most"), has_shape = config_has(section, "shape");
     f->elements = 1;
+    if (record_field_is_text(f))
+        f->elements = config_int(section, "most");
     if (!record_field_is_list(f))
         return OK;
+    bool has_most = config_has(section, "most"), has_shape = config_has(section, "shape");
     if (has_most == has_shape)
         return FAIL(err, E_CONFIG,
                     "%s: wants one of shape (how many values every record has) and most (how many it may have)",
@@ -48,6 +51,25 @@ static status read_extent(const config *section, record_field *f, error *err)
         return read_shape(section, f, err);
     read_most(section, f);
     return OK;
+}
+
+/* How texts become tokens is said once for the reader. */
+static status open_text(const config *reader, record_field *f, error *err)
+{
+    char option[64];
+    snprintf(option, sizeof option, "%s.tokenizer", config_path(reader));
+    const text_encoder_options o = {.option = option,
+                                    .tokenizer = config_str(reader, "tokenizer"),
+                                    .most = f->elements,
+                                    .has_pair = f->pair != NULL,
+                                    .refuses_long = strcmp(config_str(reader, "on_long"), "fail") == 0};
+    if (!o.tokenizer)
+        return FAIL(err, E_CONFIG, "%s: null, but field '%s' is a text; name a tokenizer.json, or its folder", option,
+                    f->name);
+    f->varies = true;
+    f->rank = 1;
+    f->dim[0] = f->elements;
+    return text_encoder_open(&o, &f->encoder, err);
 }
 
 static status read_words(record_field *f, const json_t *list, const char *origin, error *err)
@@ -77,10 +99,12 @@ static status read_classes(record_field *f, const json_t *vocabulary, const char
     return OK;
 }
 
-static bool learns_classes(const config *section)
+/* Classes, or by which tokenizer texts are read. */
+static bool learns(const config *section)
 {
     const char *type = config_str(section, "type");
-    return strcmp(type, "word") == 0 || (strcmp(type, "label") == 0 && !config_has(section, "classes"));
+    return strcmp(type, "text") == 0 || strcmp(type, "word") == 0 ||
+           (strcmp(type, "label") == 0 && !config_has(section, "classes"));
 }
 
 static status read_field(const config *section, arena *memory, record_field *f, error *err)
@@ -90,32 +114,52 @@ static status read_field(const config *section, arena *memory, record_field *f, 
     f->key = key ? arena_strdup(memory, key) : f->name;
     f->kind = field_kind_of(type);
     f->classes = config_has(section, "classes") ? config_int(section, "classes") : 0;
-    f->is_learned = learns_classes(section);
+    f->is_learned = learns(section) && !record_field_is_text(f);
+    const char *pair = config_str(section, "pair");
+    f->pair = pair ? arena_strdup(memory, pair) : NULL;
     return read_extent(section, f, err);
 }
 
-static status check_name(const record_fields *fields, const record_field *f, const config *section, error *err)
+static bool has_name(const record_field *f, const char *name)
+{
+    data_field outputs[TEXT_FIELDS];
+    bool any = strcmp(f->name, name) == 0;
+    for (size_t i = record_field_data(f, outputs); i-- > 0;)
+        any = any || strcmp(outputs[i].name, name) == 0;
+    return any;
+}
+
+static status check_name(const record_fields *fields, const char *name, const char *place, error *err)
 {
     for (size_t i = 0; i < fields->n; i++)
-        if (strcmp(fields->at[i].name, f->name) == 0)
-            return FAIL(err, E_CONFIG, "%s.name: '%s' is the name of another field already",
-                        config_path(section), f->name);
-    if (fields->n == DATA_FIELDS)
-        return FAIL(err, E_CONFIG, "%s: one field too many; an example has at most %d", config_path(section),
-                    DATA_FIELDS);
+        if (has_name(&fields->at[i], name))
+            return FAIL(err, E_CONFIG, "%s.name: '%s' is the name of another field already", place, name);
+    return OK;
+}
+
+static status check_names(const record_fields *fields, const record_field *f, const char *place, error *err)
+{
+    data_field outputs[TEXT_FIELDS];
+    size_t all = record_field_data(f, outputs);
+    TRY(check_name(fields, f->name, place, err));
+    for (size_t i = 0; i < all; i++)
+        TRY(check_name(fields, outputs[i].name, place, err));
+    for (size_t i = 0; i < fields->n; i++)
+        all += record_field_data(&fields->at[i], (data_field[TEXT_FIELDS]){{0}});
+    if (all > DATA_FIELDS)
+        return FAIL(err, E_CONFIG, "%s: one field too many; an example has at most %d", place, DATA_FIELDS);
     return OK;
 }
 
 /* Fields that vary are padded together, so they may be equally long. */
-static status check_most(const record_fields *fields, const record_field *f, const config *section, error *err)
+static status check_most(const record_fields *fields, const record_field *f, const char *place, error *err)
 {
     for (size_t i = 0; f->varies && i < fields->n; i++)
         if (fields->at[i].varies && fields->at[i].elements != f->elements)
             return FAIL(err, E_CONFIG,
                         "%s.most: %lld, but %lld for field '%s'; fields of unlike length are padded together, so "
                         "all have the same",
-                        config_path(section), (long long)f->elements, (long long)fields->at[i].elements,
-                        fields->at[i].name);
+                        place, (long long)f->elements, (long long)fields->at[i].elements, fields->at[i].name);
     return OK;
 }
 
@@ -126,28 +170,56 @@ static const config *field_section(const config *reader, size_t i)
     return config_section(reader, path);
 }
 
+/* Takes `f`, whose encoder it then owns, unless it is a label that is not read. */
+static status add_field(const reader_request *request, const json_t *vocabulary, record_field f, const char *place,
+                        record_fields *ret, error *err)
+{
+    if (record_field_is_text(&f))
+        TRY(open_text(request->reader, &f, err));
+    status st = check_names(ret, &f, place, err);
+    if (st == OK)
+        st = check_most(ret, &f, place, err);
+    if (st == OK && vocabulary && f.encoder)
+        st = text_encoder_check(f.encoder, vocabulary, request->vocabulary->origin, err);
+    if (st != OK) {
+        text_encoder_destroy(&f.encoder);
+        return st;
+    }
+    bool is_read = !(record_field_is_label(&f) && request->without_labels);
+    bool is_known = vocabulary && f.is_learned;
+    if (!is_read && !(is_known && record_field_is_word(&f) && !ret->unread.kind))
+        return OK;
+    record_field *kept = is_read ? &ret->at[ret->n++] : &ret->unread;
+    *kept = f;
+    return is_known ? read_classes(kept, vocabulary, request->vocabulary->origin, err) : OK;
+}
+
+static status read_form(const record_form *form, const reader_request *request, const json_t *vocabulary,
+                        record_fields *ret, error *err)
+{
+    record_field given[2];
+    size_t n = record_form_fields(form, request->reader, ret->memory, given);
+    for (size_t i = 0; i < n; i++)
+        TRY(add_field(request, vocabulary, given[i], config_path(request->reader), ret, err));
+    return OK;
+}
+
 static status read_fields(const reader_request *request, const record_format *format, const json_t *vocabulary,
                           record_fields *ret, error *err)
 {
+    const record_form *form = record_form_of(request->reader);
+    if (form)
+        return read_form(form, request, vocabulary, ret, err);
     size_t n = config_count(request->reader, "fields");
     for (size_t i = 0; i < n; i++) {
         const config *section = field_section(request->reader, i);
         record_field f = {.name = NULL};
         TRY(read_field(section, ret->memory, &f, err));
-        TRY(check_name(ret, &f, section, err));
-        TRY(check_most(ret, &f, section, err));
         if (record_field_is_bytes(&f) && !format->has_bytes)
             return FAIL(err, E_CONFIG,
                         "%s.type: bytes: strings of %s are text; give integers or numbers as lists",
                         config_path(section), format->type);
-        bool is_read = !(record_field_is_label(&f) && request->without_labels);
-        bool is_known = vocabulary && f.is_learned;
-        if (!is_read && !(is_known && record_field_is_word(&f) && !ret->unread.kind))
-            continue;
-        record_field *kept = is_read ? &ret->at[ret->n++] : &ret->unread;
-        *kept = f;
-        if (is_known)
-            TRY(read_classes(kept, vocabulary, request->vocabulary->origin, err));
+        TRY(add_field(request, vocabulary, f, config_path(section), ret, err));
     }
     if (ret->n == 0)
         return FAIL(err, E_CONFIG, "%s.fields: names no field to read", config_path(request->reader));
@@ -174,8 +246,10 @@ status record_fields_read(const reader_request *request, const record_format *fo
 
 void record_fields_fini(record_fields *fields)
 {
-    for (size_t i = 0; i < fields->n; i++)
+    for (size_t i = 0; i < fields->n; i++) {
         words_destroy(&fields->at[i].words);
+        text_encoder_destroy(&fields->at[i].encoder);
+    }
     words_destroy(&fields->unread.words);
     arena_destroy(&fields->memory);
     *fields = (record_fields){.n = 0};
@@ -183,8 +257,8 @@ void record_fields_fini(record_fields *fields)
 
 bool record_fields_learn(const config *reader)
 {
-    bool any = false;
+    bool any = record_form_of(reader) != NULL;
     for (size_t i = 0; i < config_count(reader, "fields"); i++)
-        any = any || learns_classes(field_section(reader, i));
+        any = any || learns(field_section(reader, i));
     return any && !config_has(reader, "vocabulary");
 }

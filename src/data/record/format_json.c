@@ -2,14 +2,29 @@
 #include "data/record/format.h"
 
 #include "common/base/json.h"
+#include "common/base/utf8.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* The first byte that is no UTF-8; `bytes`: none. */
+static size_t first_broken(const unsigned char *data, size_t bytes)
+{
+    uint32_t code;
+    size_t at = 0;
+    for (size_t one; at < bytes && (one = utf8_decode(data + at, bytes - at, &code)) > 0; at += one)
+        continue;
+    return at;
+}
 
 static status parse_line(const unsigned char *data, size_t bytes, void **ret, error *err)
 {
     json_error_t why;
     json_t *o =
         json_loadb((const char *)data, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &why);
+    size_t broken = o ? bytes : first_broken(data, bytes);
+    if (broken < bytes)
+        return FAIL(err, E_DATA, "byte %zu of it (0x%02x) is no UTF-8", broken, data[broken]);
     if (!o)
         return FAIL(err, E_DATA, "column %d: no JSON: %s", why.column, why.text);
     if (!json_is_object(o)) {
@@ -28,9 +43,26 @@ static void drop_line(void *parsed)
     json_decref(parsed);
 }
 
+/* "answers.0.text": through objects by their keys and lists by their places, where no key is called so. */
+static const void *find_path(const json_t *at, const char *path)
+{
+    while (at && *path) {
+        char *rest;
+        size_t n = strcspn(path, "."), place = strtoul(path, &rest, 10);
+        bool is_place = path[0] >= '0' && path[0] <= '9' && rest == path + n;
+        if (json_is_array(at))
+            at = is_place ? json_array_get(at, place) : NULL;
+        else
+            at = json_object_getn(at, path, n);
+        path += n + (path[n] == '.');
+    }
+    return at;
+}
+
 static const void *find_key(const void *parsed, const char *key)
 {
-    return json_object_get(parsed, key);
+    const json_t *value = json_object_get(parsed, key);
+    return value || !strchr(key, '.') ? value : find_path(parsed, key);
 }
 
 static void add_keys(const void *parsed, buf *ret)

@@ -6,9 +6,11 @@
 #include "data/reader.h"
 
 #include "common/base/alloc.h"
+#include "common/base/log.h"
 #include "data/index/record_set.h"
 #include "data/record/survey.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 typedef struct record_reader {
@@ -16,6 +18,7 @@ typedef struct record_reader {
     const record_format *format;
     record_set *set;
     record_fields fields;
+    uint32_t *kept;             /* the record of each example; NULL: every record is one */
     char *vocabulary;
 } record_reader;
 
@@ -26,18 +29,24 @@ static void close_reader(dataset *d)
     record_fields_fini(&r->fields);
     free(r->vocabulary);
     mem_free(r->base.lengths);
+    mem_free(r->kept);
     free(r);
 }
 
 /* --- reading --- */
 
+static int64_t record_of(const record_reader *r, int64_t example)
+{
+    return r->kept ? (int64_t)r->kept[example] : example;
+}
+
 static status read_parsed(const record_reader *r, int64_t example, bool raw, void *const *ret, error *err)
 {
     size_t bytes;
     void *parsed = NULL;
-    const unsigned char *data = record_set_read(r->set, example, &bytes);
+    const unsigned char *data = record_set_read(r->set, record_of(r, example), &bytes);
     TRY(r->format->parse(data, bytes, &parsed, err));
-    status st = record_fields_take(&r->fields, r->format, parsed, raw, ret, err);
+    status st = record_fields_take(&r->fields, r->format, parsed, raw, ret, NULL, err);
     r->format->drop(parsed);
     return st;
 }
@@ -48,7 +57,7 @@ static status read_placed(const dataset *d, int64_t example, bool raw, void *con
     status st = read_parsed(r, example, raw, ret, err);
     if (st != OK) {
         buf place = BUF_INIT;
-        record_set_place(r->set, example, &place);
+        record_set_place(r->set, record_of(r, example), &place);
         error_prepend(err, "%s", place.data);
         buf_fini(&place);
     }
@@ -90,7 +99,9 @@ static bool record_reader_label_word(const dataset *d, int64_t label, buf *to)
 
 static void record_reader_contents(const dataset *d, content_digest *ret)
 {
-    record_set_contents(((const record_reader *)d)->set, d->first, d->examples, ret);
+    const record_reader *r = (const record_reader *)d;
+    int64_t first = record_of(r, d->first), last = record_of(r, d->first + d->examples - 1);
+    record_set_contents(r->set, first, last - first + 1, ret);
 }
 
 static const record_set *record_reader_records(const dataset *d)
@@ -118,7 +129,7 @@ static json_t *classes_of(const record_field *f)
     return list;
 }
 
-/* {"label": {"label": 10, "kind": ["cat", "dog"]}}; NULL: nothing is learned. */
+/* {"label": {"label": 10, "kind": ["cat", "dog"]}, "tokenizer_sha256": ...}; NULL: nothing is learned. */
 static char *vocabulary_of(const record_fields *fields)
 {
     json_t *all = json_object();
@@ -126,9 +137,36 @@ static char *vocabulary_of(const record_fields *fields)
         if (fields->at[i].is_learned)
             json_object_set_new(all, fields->at[i].name, classes_of(&fields->at[i]));
     json_t *whole = json_pack("{s:o}", "label", all);
-    char *text = json_object_size(all) ? json_text(whole) : NULL;
+    for (size_t i = 0; i < fields->n; i++)
+        if (fields->at[i].encoder)
+            text_encoder_tell(fields->at[i].encoder, whole);
+    bool has_any = json_object_size(all) > 0 || json_object_size(whole) > 1;
+    char *text = has_any ? json_text(whole) : NULL;
     json_decref(whole);
     return text;
+}
+
+/* Records that are no examples, which the survey gave no length. */
+static status leave_out_skipped(record_reader *r, const reader_request *request, error *err)
+{
+    void *room = NULL;
+    int64_t n = record_set_count(r->set), kept = 0;
+    TRY(mem_alloc((size_t)n * sizeof *r->kept, "the places of examples", &room, err));
+    r->kept = room;
+    for (int64_t i = 0; i < n; i++) {
+        if (r->base.lengths[i] == 0)
+            continue;
+        r->base.lengths[kept] = r->base.lengths[i];
+        r->kept[kept++] = (uint32_t)i;
+    }
+    if (kept == 0)
+        return FAIL(err, E_DATA, "'%s': has no example: all %" PRId64 " records are skipped, by their label",
+                    request->path, n);
+    if (kept < n)
+        LOG_I("SKIPPED", "path=%s records=%" PRId64 ": their label says that they are no examples", request->path,
+              n - kept);
+    r->base.examples = kept;
+    return OK;
 }
 
 static status open_reader(record_reader *r, const reader_request *request, error *err)
@@ -140,8 +178,8 @@ static status open_reader(record_reader *r, const reader_request *request, error
     r->vocabulary = vocabulary_of(&r->fields);
     r->base.examples = record_set_count(r->set);
     for (size_t i = 0; i < r->fields.n; i++)
-        r->base.fields[r->base.n_fields++] = record_field_data(&r->fields.at[i]);
-    return OK;
+        r->base.n_fields += record_field_data(&r->fields.at[i], r->base.fields + r->base.n_fields);
+    return request->without_labels || !record_fields_may_skip(&r->fields) ? OK : leave_out_skipped(r, request, err);
 }
 
 static status record_reader_configure(const record_format *format, const reader_request *request, dataset **ret,

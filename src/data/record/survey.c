@@ -1,7 +1,7 @@
 /*
  * See survey.h. What is found does not depend on the classes that are known (of the job's vocabulary,
  * say), so training and evaluation share one survey. Kept as JSON: {"of": HASH, "fields": {"label": 10,
- * "kind": ["cat", "dog"]}}. Lengths stand beside it (kept_lengths.h).
+ * "kind": ["cat", "dog"], "text": 3}}, of a text how many lose tokens. Lengths stand beside it (kept_lengths.h).
  */
 #include "data/record/survey.h"
 
@@ -28,6 +28,7 @@ typedef struct survey {
     pthread_mutex_t lock;           /* guards what follows */
     int64_t classes[DATA_FIELDS];   /* of each label: the highest + 1 */
     words *learned[DATA_FIELDS];    /* of each that is a word */
+    int64_t n_cut;                  /* records whose text has lost tokens */
 } survey;
 
 static void survey_init(survey *s)
@@ -93,9 +94,12 @@ static size_t rounds_of(const survey *s)
 /* Room for the values of each field, which mem_free takes back. */
 static status take_room(const record_fields *fields, void *ret[DATA_FIELDS], error *err)
 {
+    size_t n = 0;
     for (size_t i = 0; i < fields->n; i++) {
-        data_field f = record_field_data(&fields->at[i]);
-        TRY(mem_alloc(data_field_bytes(&f), "an example", &ret[i], err));
+        data_field f[TEXT_FIELDS];
+        size_t n_outputs = record_field_data(&fields->at[i], f);
+        for (size_t k = 0; k < n_outputs; k++)
+            TRY(mem_alloc(data_field_bytes(&f[k]), "an example", &ret[n++], err));
     }
     return OK;
 }
@@ -112,17 +116,22 @@ static status learn_record(void *user, const void *parsed, error *err)
 {
     learner *l = user;
     survey *s = &l->found;
-    for (size_t i = 0; i < s->labels->n; i++)
+    record_measure measure = {.length = 0};
+    bool is_example = !record_fields_skip(s->labels, s->format, parsed);
+    for (size_t i = 0; is_example && i < s->labels->n; i++)
         TRY(record_field_learn(&s->labels->at[i], s->format, parsed, s->learned[i], &s->classes[i], err));
-    TRY(record_fields_take(s->others, s->format, parsed, true, l->room, err));
+    if (is_example)
+        TRY(record_fields_take(s->others, s->format, parsed, true, l->room, &measure, err));
+    s->n_cut += measure.was_cut;
     if (s->lengths)
-        s->lengths[l->next++] = (uint32_t)record_fields_length(s->others, s->format, parsed);
+        s->lengths[l->next++] = (uint32_t)measure.length;
     return OK;
 }
 
 static void merge(survey *s, const survey *mine)
 {
     pthread_mutex_lock(&s->lock);
+    s->n_cut += mine->n_cut;
     for (size_t i = 0; i < s->labels->n; i++) {
         s->classes[i] = mine->classes[i] > s->classes[i] ? mine->classes[i] : s->classes[i];
         for (int32_t w = 0; w < words_count(mine->learned[i]); w++)
@@ -146,7 +155,7 @@ static status learn_round(void *user, size_t round, error *err)
         st = take_round(s, round, learn_record, &l, err);
     if (st == OK)
         merge(s, &l.found);
-    for (size_t i = 0; i < s->others->n; i++)
+    for (size_t i = 0; i < DATA_FIELDS; i++)
         mem_free(l.room[i]);
     survey_fini(&l.found);
     return st;
@@ -174,6 +183,9 @@ static status learn_all(survey *s, json_t **ret, error *err)
                             record_field_is_word(f) ? sorted_words(s->learned[i])
                                                     : json_integer(s->classes[i]));
     }
+    for (size_t i = 0; i < s->others->n; i++)
+        if (record_field_is_text(&s->others->at[i]))
+            json_object_set_new(found, s->others->at[i].name, json_integer(s->n_cut));
     LOG_I("SURVEY", "records=%" PRId64 " seconds=%.3f: each was read once, and is as the configuration says",
           record_set_count(s->set), (double)(clock_us() - began_us) * 1e-6);
     *ret = found;
@@ -278,7 +290,9 @@ static status check_record(void *user, const void *parsed, error *err)
     void *room[DATA_FIELDS];
     for (size_t i = 0; i < DATA_FIELDS; i++)
         room[i] = &classes[i];
-    return record_fields_take(s->labels, s->format, parsed, true, room, err);
+    return record_fields_skip(s->labels, s->format, parsed)
+               ? OK
+               : record_fields_take(s->labels, s->format, parsed, true, room, NULL, err);
 }
 
 static status check_round(void *user, size_t round, error *err)
@@ -342,6 +356,16 @@ static status make_lengths(survey *s, error *err)
     return OK;
 }
 
+static void warn_of_cut(const record_fields *others, const json_t *found)
+{
+    for (size_t i = 0; i < others->n; i++) {
+        const record_field *f = &others->at[i];
+        int64_t n = json_integer_value(json_object_get(found, f->name));
+        if (record_field_is_text(f) && n > 0)
+            LOG_W("CUT", "texts=%" PRId64 " most=%" PRId64 ": they have more tokens, and lose some", n, f->elements);
+    }
+}
+
 status survey_take(const record_set *set, const record_format *format, record_fields *fields,
                    uint32_t **ret_lengths, error *err)
 {
@@ -356,6 +380,8 @@ status survey_take(const record_set *set, const record_format *format, record_fi
     status st = find_survey(&s, path, &key, &found, err);
     if (st == OK)
         st = apply_survey(found, &s, fields, err);
+    if (st == OK)
+        warn_of_cut(&others, found);
     json_decref(found);
     free(path);
     survey_fini(&s);

@@ -157,7 +157,7 @@ static void test_refusals(void **state)
     refuses("{\"x\": [1, 2], \"label\": -1}", "field 'label': class -1; expected 0 to 2");
     refuses("{\"x\": [1, 2], \"label\": 1.0}", "field 'label': is a number; expected a class: an integer");
     refuses("{\"x\": [1, 2], \"label\": null}", "field 'label': is null; expected a class");
-    refuses("{\"x\": [1, 2], \"l\xff\": 1}", "line 1 (byte 0): column ");
+    refuses("{\"x\": [1, 2], \"l\xff\": 1}", "line 1 (byte 0): byte 16 of it (0xff) is no UTF-8");
     refuses("\n\n", "holds no records: the file is empty");
     records_refuse("jsonl", "{fields: [{name: 'w', type: 'word'}]}", "{\"w\": \"\"}", NULL, E_DATA,
                    "field 'w': is a string; expected a class: a word in UTF-8, not empty");

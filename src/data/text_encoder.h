@@ -1,0 +1,67 @@
+/*
+ * text_encoder: from texts to the fields that models of tokens take. It is what all readers of texts have in
+ * common: the tokenizer that a configuration names, opened and checked; the fields and what they are filled up
+ * with; and how it is seen that other data are read by the same tokenizer.
+ *
+ *   input_ids       int64 [most]   token ids, data_field.tokens many; then the tokenizer's padding token
+ *   attention_mask  int64 [most]   1 where there is a token, 0 behind
+ *   token_type_ids  int64 [most]   which of two texts, where the tokenizer tells them apart; then its padding's
+ *
+ * All three vary (data_field.varies). Texts longer than `most` are cut off as the tokenizer's file says, else the
+ * longer of two first, at the end; or refused. Padding is always at the end.
+ *
+ * A reader that makes windows or tokens of its own encodes with text_encoder_tokenizer and a borrowed scratch, and
+ * puts what it made by text_encoder_put.
+ *
+ * Errors: E_DATA, E_IO of the tokenizer's files, named by `option`; E_CONFIG.
+ * Threads: any number, once it is open.
+ */
+#ifndef TEQUIO_DATA_TEXT_ENCODER_H
+#define TEQUIO_DATA_TEXT_ENCODER_H
+
+#include "data/data.h"
+#include "text/tokenizer.h"
+
+typedef struct text_encoder text_encoder;
+
+enum { TEXT_FIELDS = 3 };
+
+typedef struct text_encoder_options {
+    const char *option;     /* the configuration's that names the tokenizer: for messages */
+    const char *tokenizer;  /* its folder or file (tokenizer.h), gs:// too */
+    int64_t most;           /* tokens of an example, special ones too; 1 .. 2^31-1 */
+    bool has_pair;          /* examples are of two texts */
+    bool refuses_long;      /* an example of more tokens is E_DATA */
+} text_encoder_options;
+
+/* E_CONFIG: `most` leaves no room for a token beside the special ones. */
+MUST_USE status text_encoder_open(const text_encoder_options *options, text_encoder **ret, error *err);
+void text_encoder_destroy(text_encoder **e);
+
+const tokenizer *text_encoder_tokenizer(const text_encoder *e);
+/* The fields, of which there are as many as it returns: 2 or 3. */
+size_t text_encoder_fields(const text_encoder *e, data_field ret[TEXT_FIELDS]);
+/* Appends what decides the tokens of a text, for the name of what is kept of them (a survey's). */
+void text_encoder_describe(const text_encoder *e, buf *ret);
+
+/* --- the same tokenizer for all data --- */
+
+/* Sets "tokenizer_sha256" in a vocabulary, which the job keeps (dataset_vocabulary). */
+void text_encoder_tell(const text_encoder *e, json_t *vocabulary);
+/* E_DATA unless the vocabulary says this tokenizer. */
+MUST_USE status text_encoder_check(const text_encoder *e, const json_t *vocabulary, const char *origin, error *err);
+
+/* --- examples --- */
+
+/* How many tokens an example has at most `most` of; `second` NULL unless has_pair. *ret_whole, if not NULL: how
+ * many it would have if nothing were cut off. ret: [most] of each field; NULL: they are counted only. */
+MUST_USE status text_encoder_take(const text_encoder *e, const tokenizer_input *first, const tokenizer_input *second,
+                                  void *const *ret, size_t *ret_tokens, size_t *ret_whole, error *err);
+/* Ids and types, n <= most, into the fields; types NULL: all 0. */
+void text_encoder_put(const text_encoder *e, const int32_t *ids, const int32_t *types, size_t n, void *const *ret);
+
+/* For encoding by hand; given back before the encoder is destroyed. */
+tokenizer_scratch *text_encoder_borrow(const text_encoder *e);
+void text_encoder_give_back(const text_encoder *e, tokenizer_scratch *s);
+
+#endif

@@ -71,6 +71,15 @@ static void slots_at(size_t n, size_t at, float *const *slots, float *ret[OPTIM_
         ret[i] = slots[i] + at;
 }
 
+/* Of what the span has now. */
+static void average_span(const update_part *u, bool moves, operands s, const float *in, float *out)
+{
+    if (moves)
+        average(u->average_keep, u->average_take, s.n, s.weight_out, in, out);
+    else
+        memcpy(out, s.weight_out, s.n * sizeof *out);
+}
+
 static void update_span_by(const update *u, operands s, float *const *in, float *const *out)
 {
     loops[u->kind](s, *u, (const float *const *)in, out);
@@ -111,14 +120,17 @@ void optim_update(const update_part *u, size_t begin, size_t end, const float *g
         float *in[OPTIM_SLOTS] = {NULL}, *out[OPTIM_SLOTS] = {NULL};
         slots_at(u->slots, from, state_in, in);
         slots_at(u->slots, from, state_out, out);
+        size_t slots = u->slots - u->averages;
         if (span->how == UPDATE_AVERAGE) {
             average(span->keep, span->take, s.n, s.grad, s.weight, s.weight_out);
-            clear_state(u->slots, s.n, out);
+            clear_state(slots, s.n, out);
         } else if (span->how == UPDATE_NOT) {
-            keep_span(u->slots, s, in, out);
+            keep_span(slots, s, in, out);
         } else {
             update_span_by(&u->rules[span->how], s, in, out);
         }
+        if (u->averages)
+            average_span(u, span->how != UPDATE_AVERAGE, s, in[slots], out[slots]);
     }
 }
 

@@ -50,7 +50,14 @@ typedef enum optim_kind {
     OPTIM_KINDS
 } optim_kind;
 
-enum { OPTIM_SLOTS = 3 };
+enum { OPTIM_SLOTS = 4 };
+
+/* Of the weights, behind each step t: average = d*average + (1-d)*w, d = min(decay, (numerator+t) / (denominator+t)).
+ * It begins as the weights. As AllenNLP's exponential. */
+typedef struct optim_average {
+    bool is_kept;
+    double decay, numerator, denominator;
+} optim_average;
 
 typedef struct optim {
     optim_kind kind;
@@ -67,6 +74,7 @@ typedef struct optim {
     bool is_decoupled;          /* nadam, radam: decay shrinks the weight */
     double momentum_decay;      /* nadam */
     double l1, l2;              /* ftrl */
+    optim_average average;      /* another state, the last one */
     double lr_decay;            /* adagrad */
     double initial_accumulator; /* adagrad, ftrl */
 } optim;
@@ -78,6 +86,8 @@ bool optim_kind_of(const char *name, optim_kind *ret);
 size_t optim_slots(const optim *o);
 const char *optim_slot_name(const optim *o, size_t slot); /* "momentum", "exp_avg", ... */
 float optim_slot_initial(const optim *o, size_t slot);
+/* The moving average of the weights, which begins as they are. */
+bool optim_slot_is_average(const optim *o, size_t slot);
 
 typedef struct optim_call {
     int64_t step;     /* t, from 1 */

@@ -3,6 +3,7 @@
  */
 #include "common/base/alloc.h"
 #include "common/base/detmath.h"
+#include "common/store/checkpoint.h"
 #include "optim/optim.h"
 #include "optim/update.h"
 
@@ -231,10 +232,13 @@ static bool slot_is_kept(const optim *o, const optim_slot *s)
 /* The slots in their order; returns their number. */
 static size_t list_slots(const optim *o, const optim_slot *ret[OPTIM_SLOTS])
 {
+    static const optim_slot average = {.name = CHECKPOINT_AVERAGE};
     size_t n = 0;
     for (size_t i = 0; i < UPDATE_SLOTS; i++)
         if (slot_is_kept(o, &optimizers[o->kind].slots[i]))
             ret[n++] = &optimizers[o->kind].slots[i];
+    if (o->average.is_kept)
+        ret[n++] = &average;
     return n;
 }
 
@@ -256,6 +260,21 @@ float optim_slot_initial(const optim *o, size_t slot)
     const optim_slot *all[OPTIM_SLOTS];
     BUG_ON(slot >= list_slots(o, all));
     return all[slot]->begins_filled ? (float)o->initial_accumulator : 0.0f;
+}
+
+bool optim_slot_is_average(const optim *o, size_t slot)
+{
+    return o->average.is_kept && slot + 1 == optim_slots(o);
+}
+
+void update_average(const optim *o, int64_t step, update_part *ret)
+{
+    const optim_average *a = &o->average;
+    double young = (a->numerator + (double)step) / (a->denominator + (double)step);
+    double keep = young < a->decay ? young : a->decay;
+    ret->averages = a->is_kept;
+    ret->average_keep = (float)keep;
+    ret->average_take = (float)(1.0 - keep);
 }
 
 update update_make(const optim *o, const optim_call *call)

@@ -44,6 +44,17 @@ static size_t n_groups_of(const config *c)
     return config_count(c, "trainer.optimizer.parameter_groups");
 }
 
+static optim_average average_settings(const config *c)
+{
+    const config *s = config_section(c, "trainer.moving_average");
+    if (!s)
+        return (optim_average){.is_kept = false};
+    return (optim_average){.is_kept = true,
+                           .decay = config_f64(s, "decay"),
+                           .numerator = config_f64(s, "numerator"),
+                           .denominator = config_f64(s, "denominator")};
+}
+
 optim optim_settings(const config *c)
 {
     const config *s = config_section(c, "trainer.optimizer");
@@ -63,6 +74,7 @@ optim optim_settings(const config *c)
     o.nesterov = config_bool(s, "nesterov");
     o.centered = config_bool(s, "centered");
     o.corrects_bias = config_bool(s, "correct_bias");
+    o.average = average_settings(c);
     for (size_t i = 0; i < n_groups_of(c); i++)
         o.shares_momentum = o.shares_momentum || config_f64(group_section(c, i), "momentum") != 0;
     return o;

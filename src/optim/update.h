@@ -102,7 +102,9 @@ typedef struct update_span {
 /* One step of a part: spans ascend, and what lies between them stays as it is. */
 typedef struct update_part {
     const update *rules;
-    size_t slots; /* states of the part; a rule may have fewer */
+    size_t slots;                   /* states of the part */
+    bool averages;                  /* the last of them is a moving average of the weights, of all spans: */
+    float average_keep, average_take; /* keep*average + take*weight; of statistics it is what they are */
     const update_span *spans;
     size_t n_spans;
 } update_part;
@@ -110,6 +112,8 @@ typedef struct update_part {
 struct optim;
 struct optim_call;
 update update_make(const struct optim *o, const struct optim_call *call);
+/* Fills `averages` and what belongs to it, for the step t. */
+void update_average(const struct optim *o, int64_t step, update_part *ret);
 
 /* The gradient as the formulas see it. Not-a-numbers pass through. */
 INLINE float update_gradient_of(float grad, float w, const update_gradient *u)

@@ -14,8 +14,9 @@ static status read_first(const table *t, int32_t part, float *weights, float *co
     flat_part_init(t->o.flat, part, t->o.seed, weights);
     for (size_t i = 0; e->live && i < t->n_slots; i++) {
         float initial = optim_slot_initial(&t->groups[0].optim, i);
+        bool is_average = optim_slot_is_average(&t->groups[0].optim, i);
         for (size_t k = 0; k < e->pool.n; k++)
-            slots[i][k] = initial;
+            slots[i][k] = is_average ? weights[k] : initial;
     }
     return OK;
 }

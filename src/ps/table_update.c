@@ -73,6 +73,7 @@ static status update_entry(const table *t, int32_t part, float scale, const floa
                      .slots = t->n_slots,
                      .spans = t->spans,
                      .n_spans = spans_of(t, part, e->version, loss_scale_inverse(now))};
+    update_average(&t->groups[0].optim, e->version + 1 - now.skipped, &u);
     make_rules(t, &u, e->version, e->version + 1 - now.skipped, scale * loss_scale_inverse(now));
     for (size_t i = 0; i < t->n_slots; i++) {
         in[i] = e->slots[i]->floats;

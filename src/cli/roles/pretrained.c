@@ -56,7 +56,7 @@ static status write_shard(const start *s, const jobdir *dir, manifest_shard *ret
     for (int32_t p = 0; p < f->n_parts; p++) {
         parts[p] = (shard_part){.part = p, .weights = s->values + f->parts[p].begin};
         for (size_t i = 0; i < optim_slots(&s->optim); i++)
-            parts[p].slots[i] = s->slots[i];
+            parts[p].slots[i] = optim_slot_is_average(&s->optim, i) ? parts[p].weights : s->slots[i];
         if (schedule_lists_units(&s->schedule) && !f->parts[p].frozen)
             parts[p].applied = &s->applied;
     }

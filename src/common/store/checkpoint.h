@@ -26,7 +26,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CHECKPOINT_SLOTS = 3 };
+enum { CHECKPOINT_SLOTS = 4 };
+
+/* The slot of a moving average of weights, which are then the model's. */
+#define CHECKPOINT_AVERAGE "average"
 
 /* --- writing a shard: a server's part of the work, on its writer thread --- */
 
@@ -157,7 +160,7 @@ MUST_USE status checkpoint_read_applied(const checkpoint *c, int32_t part, batch
                                         error *err);
 /* The batches that every live part has. The same. */
 MUST_USE status checkpoint_read_applied_by_all(const checkpoint *c, batch_set *ret, error *err);
-/* The whole flat vector's weights: out[flat->n_elements]. */
+/* The model's weights, out[flat->n_elements]: their moving average, where there is one. */
 MUST_USE status checkpoint_read_flat(const checkpoint *c, float *out, error *err);
 
 /* Keeps a step from being pruned while a reader uses it: a file pins/<step>.<pid> with the host's

@@ -307,8 +307,17 @@ status checkpoint_read_applied_by_all(const checkpoint *c, batch_set *ret, error
 
 status checkpoint_read_flat(const checkpoint *c, float *out, error *err)
 {
-    const flat *f = c->manifest.flat;
-    for (int32_t i = 0; i < f->n_parts; i++)
-        TRY(checkpoint_read_part(c, i, out + f->parts[i].begin, NULL, err));
+    const manifest *m = &c->manifest;
+    const flat *f = m->flat;
+    size_t average = 0;
+    while (average < m->n_slots && strcmp(m->slot_names[average], CHECKPOINT_AVERAGE) != 0)
+        average++;
+    for (int32_t i = 0; i < f->n_parts; i++) {
+        float *to = out + f->parts[i].begin, *slots[CHECKPOINT_SLOTS] = {NULL};
+        bool is_averaged = average < m->n_slots && !f->parts[i].frozen;
+        if (is_averaged)
+            slots[average] = to;
+        TRY(checkpoint_read_part(c, i, is_averaged ? NULL : to, slots, err));
+    }
     return OK;
 }

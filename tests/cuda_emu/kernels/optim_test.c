@@ -21,6 +21,18 @@ static const optim optims[] = {
     {.kind = OPTIM_SGD, .momentum = 0.9, .nesterov = true},
     {.kind = OPTIM_ADAM, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0.01},
     {.kind = OPTIM_ADAMW, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1},
+    {.kind = OPTIM_ADAM,
+     .beta1 = 0.9,
+     .beta2 = 0.999,
+     .eps = 1e-8,
+     .average = {.is_kept = true, .decay = 0.9, .numerator = 1, .denominator = 10}},
+    {.kind = OPTIM_HUGGINGFACE_ADAMW, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-6, .weight_decay = 0.1},
+    {.kind = OPTIM_ADADELTA, .alpha = 0.9, .eps = 1e-6},
+    {.kind = OPTIM_ADAMAX, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8},
+    {.kind = OPTIM_NADAM, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .momentum_decay = 4e-3},
+    {.kind = OPTIM_RADAM, .beta1 = 0.9, .beta2 = 0.9, .eps = 1e-8, .weight_decay = 0.1, .is_decoupled = true},
+    {.kind = OPTIM_LION, .beta1 = 0.9, .beta2 = 0.99, .weight_decay = 0.1},
+    {.kind = OPTIM_FTRL, .initial_accumulator = 0.1, .l1 = 0.1, .l2 = 0.1},
     {.kind = OPTIM_ADAGRAD, .eps = 1e-10, .lr_decay = 0.01},
     {.kind = OPTIM_RMSPROP, .alpha = 0.99, .eps = 1e-8},
     {.kind = OPTIM_RMSPROP, .alpha = 0.99, .eps = 1e-8, .momentum = 0.9},
@@ -64,6 +76,14 @@ static optim_call call_of(const optim_call *call, int32_t how)
     return now;
 }
 
+static void expect_average(const optim *o, int64_t step, const update_span *s, const float *w, float *a)
+{
+    update_part u = {.n_spans = 0};
+    update_average(o, step, &u);
+    for (uint32_t i = 0; i < s->n; i++)
+        a[i] = s->how == UPDATE_AVERAGE ? w[i] : u.average_keep * a[i] + u.average_take * w[i];
+}
+
 /* What lies between spans stays as it was. */
 static void expect(const optim *o, const optim_call *call, size_t n_spans, size_t n)
 {
@@ -80,6 +100,8 @@ static void expect(const optim *o, const optim_call *call, size_t n_spans, size_
             average(0.9f, 0.25f, s->n, grad + s->first, w, w);
         else if (s->how != UPDATE_NOT)
             optim_apply(o, &now, s->n, grad + s->first, w, w, (const float *const *)state, state);
+        if (o->average.is_kept)
+            expect_average(o, call->step, s, w, state[optim_slots(o) - 1]);
     }
 }
 
@@ -90,7 +112,9 @@ static update_part part_of(const optim *o, const optim_call *call, size_t n_span
         optim_call now = call_of(call, i);
         rules[i] = update_make(o, &now);
     }
-    return (update_part){.rules = rules, .slots = optim_slots(o), .spans = spans, .n_spans = n_spans};
+    update_part u = {.rules = rules, .slots = optim_slots(o), .spans = spans, .n_spans = n_spans};
+    update_average(o, call->step, &u);
+    return u;
 }
 
 /* A launch takes 64 spans, of 16 rules. */

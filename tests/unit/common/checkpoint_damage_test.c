@@ -232,7 +232,7 @@ static void test_lying_manifests(void **state)
         {"\"flat_digest\": \"", "\"flat_digest\": \"0", "'flat_digest' must be 64 hex digits"},
         {"\"m\",", "\"momentum\",", "has no tensor 'part.000000.momentum'"},
         {"\"m\",", "3,", "'slots'"},
-        {"\"m\",", "\"a\", \"b\", \"m\",", "'slots' must be a list of at most 3"},
+        {"\"m\",", "\"a\", \"b\", \"c\", \"m\",", "'slots' must be a list of at most 4"},
         {"\"m\",\n    \"v\"", "\"m\"", "holds 3 tensors, by the manifest they should be 2"},
         {"ps-0-of-2.safetensors", "../ps-0-of-2.safetensors", "the name of a file beside"},
         {"ps-0-of-2.safetensors", "ps-1-of-2.safetensors", "is listed twice"},

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const trained_slot_names[CHECKPOINT_SLOTS] = {"m", "v", "momentum"};
+const char *const trained_slot_names[CHECKPOINT_SLOTS] = {"m", "v", "momentum", "more"};
 
 trained trained_make(int64_t live, uint64_t seed)
 {

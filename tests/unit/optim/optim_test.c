@@ -21,15 +21,15 @@
 enum { N = 150 };
 
 typedef struct vectors {
-    float w[N], state[OPTIM_SLOTS][N];
+    float w[N], state[UPDATE_SLOTS][N];
 } vectors;
 
 static void apply(const optim *o, const optim_call *call, size_t first, size_t n, const float *grad,
                   const vectors *in, vectors *out)
 {
-    const float *state_in[OPTIM_SLOTS];
-    float *state_out[OPTIM_SLOTS];
-    for (int s = 0; s < OPTIM_SLOTS; s++) {
+    const float *state_in[UPDATE_SLOTS];
+    float *state_out[UPDATE_SLOTS];
+    for (int s = 0; s < UPDATE_SLOTS; s++) {
         state_in[s] = in->state[s] + first;
         state_out[s] = out->state[s] + first;
     }
@@ -150,7 +150,7 @@ static void results_are_those_of_pytorch(void **state)
 /* ---- the formulas in double ------------------------------------------------------------- */
 
 typedef struct scalar {
-    double w, state[OPTIM_SLOTS];
+    double w, state[UPDATE_SLOTS];
 } scalar;
 
 static double mu(const optim *o, double t)
@@ -398,7 +398,7 @@ static void bits_do_not_depend_on_where_state_goes(void **state)
 {
     (void)state;
     enum { LARGE = 5003 };
-    static float grad[LARGE], w[2][LARGE], slots[2][OPTIM_SLOTS][LARGE];
+    static float grad[LARGE], w[2][LARGE], slots[2][UPDATE_SLOTS][LARGE];
     for (uint64_t number = 0; number < 60; number++) {
         rng r = rng_make(19, RNG_TEST, number);
         uint64_t at = 0;
@@ -407,12 +407,12 @@ static void bits_do_not_depend_on_where_state_goes(void **state)
         for (int i = 0; i < LARGE; i++) {
             grad[i] = rng_normal(&r, at++);
             w[0][i] = rng_normal(&r, at++);
-            for (int k = 0; k < OPTIM_SLOTS; k++)
+            for (int k = 0; k < UPDATE_SLOTS; k++)
                 slots[0][k][i] = rng_uniform(&r, at++);
         }
         size_t first = (size_t)number % 7;
-        float *from[OPTIM_SLOTS], *to[OPTIM_SLOTS];
-        for (int k = 0; k < OPTIM_SLOTS; k++) {
+        float *from[UPDATE_SLOTS], *to[UPDATE_SLOTS];
+        for (int k = 0; k < UPDATE_SLOTS; k++) {
             from[k] = slots[0][k] + first;
             to[k] = slots[1][k] + first;
         }
@@ -499,7 +499,7 @@ static void names_and_slots(void **state)
     optim o = {.kind = OPTIM_SGD};
     assert_int_equal(optim_slots(&o), 0);
     o = (optim){.kind = OPTIM_RMSPROP, .momentum = 0.9, .centered = true};
-    assert_int_equal(optim_slots(&o), OPTIM_SLOTS);
+    assert_int_equal(optim_slots(&o), UPDATE_SLOTS);
     assert_string_equal(optim_slot_name(&o, 2), "momentum");
     o = (optim){.kind = OPTIM_ADAGRAD, .initial_accumulator = 0.5};
     assert_true(optim_slot_initial(&o, 0) == 0.5f);

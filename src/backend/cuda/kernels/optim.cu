@@ -25,6 +25,8 @@ struct update_vectors {
     const float *grad;
     float *weight, *state[UPDATE_SLOTS];
     int slots;
+    float *average; /* NULL: none is kept */
+    float average_keep, average_take;
 };
 
 struct update_spans {
@@ -86,6 +88,17 @@ static __device__ __forceinline__ void update_quad(const update &u, const update
             quad_store(v.state[k], i, end, aligned, s[k]);
 }
 
+/* The moving average of the weights that the quad has now; of statistics it is what they are. */
+static __device__ __forceinline__ void follow_quad(const quad &w, bool moves, const update_vectors &v, int64_t i,
+                                                   int64_t end, bool aligned)
+{
+    quad a = quad_load(v.average, i, end, aligned);
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+        a.v[j] = moves ? update_by_average(w.v[j], a.v[j], v.average_keep, v.average_take) : w.v[j];
+    quad_store(v.average, i, end, aligned, a);
+}
+
 static __device__ __forceinline__ void average_quad(const update_span &s, const update_vectors &v,
                                                     int64_t i, int64_t end, bool aligned)
 {
@@ -107,6 +120,8 @@ static KERNEL(UPDATE_THREADS, update_all, const __grid_constant__ update_rules r
             average_quad(s, v, i, end, aligned);
         else if (s.how != UPDATE_NOT)
             update_quad(rules.at[s.how], v, i, end, aligned);
+        if (v.average)
+            follow_quad(quad_load(v.weight, i, end, aligned), s.how != UPDATE_AVERAGE, v, i, end, aligned);
     }
 }
 
@@ -143,12 +158,14 @@ static size_t spans_take(update_spans *ret, update_rules *rules, const struct up
 void launch_update(cuda_stream stream, const struct update_part *u, const float *grad, float *weight,
                    float *const *state)
 {
-    update_vectors v = {grad, weight, {}, (int)u->slots};
+    int slots = (int)u->slots - u->averages;
+    update_vectors v = {grad,  weight, {}, slots, u->averages ? state[slots] : (float *)0, u->average_keep,
+                        u->average_take};
     bool aligned = rows_aligned(grad, 4) && rows_aligned(weight, 4);
-    for (size_t k = 0; k < u->slots; k++) {
-        v.state[k] = state[k];
+    for (size_t k = 0; k < u->slots; k++)
         aligned = aligned && rows_aligned(state[k], 4);
-    }
+    for (int k = 0; k < slots; k++)
+        v.state[k] = state[k];
     update_rules rules = {};
     update_spans spans;
     for (size_t at = 0; at < u->n_spans;) {

@@ -10,19 +10,7 @@ local reader = {
   validation_dataset_reader: reader,
   train_data_path: here + 'train.json',
   validation_data_path: here + 'judge.json',
-  model: {
-    type: 'transformer_qa',
-    width: 384,
-    num_layers: 6,
-    num_heads: 12,
-    feedforward: 1536,
-    // the folder has a BertModel: its names lack the prefix, and it has no head
-    pretrained: {
-      path: here + 'minilm',
-      map: { '(embeddings|encoder)(.*)': 'bert.$1$2' },
-      ignore: ['qa_outputs.*'],
-    },
-  },
+  model: { type: 'transformer_qa', transformer_model_name: here + 'minilm' },
   data_loader: {
     batch_size: 8,
     batch_sampler: { type: 'bucket' },

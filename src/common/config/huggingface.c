@@ -1,6 +1,7 @@
 #include "common/config/huggingface.h"
 
 #include "common/base/fs.h"
+#include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/config/config.h"
 #include "common/config/options.h"
@@ -302,7 +303,7 @@ static void find_tokenizer(json_t *reader, const char *file, arena *a)
         json_object_set_new(reader, "transformer_model_name", json_string(folder));
 }
 
-status huggingface_settings(json_t *written, const char *file, error *err)
+static status lay_model(json_t *written, const char *file, error *err)
 {
     json_t *section = json_object_get(written, "model");
     const char *type = json_string_value(json_object_get(section, "type"));
@@ -324,6 +325,25 @@ status huggingface_settings(json_t *written, const char *file, error *err)
     json_decref(r.given);
     arena_destroy(&r.memory);
     return st;
+}
+
+/* A name that is no path as the folder it stands for; one that is not found stays, for the reader to refuse. */
+static void lay_tokenizer(json_t *reader, const char *file)
+{
+    static const char key[] = "transformer_model_name";
+    json_t *base = json_object_get(reader, "base_reader");
+    const char *name = json_string_value(json_object_get(base ? base : reader, key)), *folder = NULL;
+    arena *memory = arena_create();
+    if (name && !fs_exists(name) && huggingface_find(name, file, memory, &folder, NULL) == OK)
+        json_object_set_new(base ? base : reader, key, json_string(folder));
+    arena_destroy(&memory);
+}
+
+status huggingface_settings(json_t *written, const char *file, error *err)
+{
+    lay_tokenizer(json_object_get(written, "dataset_reader"), file);
+    lay_tokenizer(json_object_get(written, "validation_dataset_reader"), file);
+    return lay_model(written, file, err);
 }
 
 /* --- the section as config.json --- */

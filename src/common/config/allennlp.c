@@ -109,11 +109,28 @@ static void say(translator *t, bool is_warning, const char *text)
     t->note(t->user, is_warning, text);
 }
 
+/* The last key of a section that the value itself is to take the place of. */
+static status check_last(translator *t, const place *p)
+{
+    const char *key;
+    json_t *other;
+    json_object_foreach(p->within, key, other)
+    {
+        if (strcmp(key, p->key) != 0)
+            return FAIL(t->err, E_CONFIG, "%.*s%s: unknown key beside %s", (int)(strlen(p->path) - strlen(p->key)),
+                        p->path, key, p->key);
+    }
+    return OK;
+}
+
 /* "path=value" goes to where it belongs, unless something is there. */
 static status put(translator *t, const place *p, const char *target, const char *value)
 {
     const json_t *there = find_at(t, target);
-    bool is_given = there && !json_is_null(there) && there != place_value(p);
+    bool is_section = there && there == p->within;
+    bool is_given = there && !json_is_null(there) && there != place_value(p) && !is_section;
+    if (is_section)
+        TRY(check_last(t, p));
     if (is_given) {
         say(t, true, arena_printf(t->memory, "%s is ignored: %s is given too", p->path, target));
         place_drop(p);
@@ -228,18 +245,20 @@ static status take_items(translator *t, const allennlp_key *k, json_t *list, con
     return OK;
 }
 
-/* The rows of a section hold for others of its form; targets within it are then within those. */
-static const char *target_in(translator *t, const allennlp_key *k, const char *schema, const char *where)
+static const char reader[] = "dataset_reader";
+
+/* Rows of readers hold for the other readers too: their paths, with another head. */
+static const char *with_head(translator *t, const char *path, const char *head)
 {
-    size_t n = strlen(schema);
-    bool is_within = n && strncmp(k->target, schema, n) == 0 && k->target[n] == '.';
-    return is_within ? arena_printf(t->memory, "%s%s", where, k->target + n) : k->target;
+    size_t n = strlen(reader);
+    bool is_reader = strncmp(path, reader, n) == 0 && (path[n] == '.' || path[n] == '\0');
+    return is_reader ? arena_printf(t->memory, "%s%s", head, path + n) : path;
 }
 
-/* Of the section that stands at `where`, which the row calls by its schema. */
-static status take_in(translator *t, const allennlp_key *k, const char *schema, const char *where)
+/* Of the section that the row calls by its schema, with another head. */
+static status take_in(translator *t, const allennlp_key *k, const char *schema, const char *head)
 {
-    const char *leaf = allennlp_leaf(k);
+    const char *leaf = allennlp_leaf(k), *where = with_head(t, schema, head);
     const char *key = arena_printf(t->memory, "%.*s", (int)strcspn(leaf, "["), leaf);
     const char *path = arena_printf(t->memory, "%s%s%s", where, *where ? "." : "", key);
     json_t *value = find_at(t, path);
@@ -248,23 +267,21 @@ static status take_in(translator *t, const allennlp_key *k, const char *schema, 
     if (strchr(leaf, '['))
         return take_items(t, k, value, path);
     allennlp_key here = *k;
-    here.target = target_in(t, k, schema, where);
+    here.target = with_head(t, k->target, head);
     place p = {.within = find_at(t, where), .key = key, .path = path};
     return row_fits(t, k, value) ? take(t, &here, &p) : OK;
 }
 
 static status take_row(translator *t, const allennlp_key *k)
 {
-    static const char *const readers[] = {"validation_dataset_reader", "dataset_reader.base_reader",
-                                          "validation_dataset_reader.base_reader"};
+    static const char *const others[] = {"validation_dataset_reader", "dataset_reader.base_reader",
+                                         "validation_dataset_reader.base_reader"};
     const char *leaf = allennlp_leaf(k);
     size_t n = leaf == k->path ? 0 : (size_t)(leaf - k->path) - 1;
     const char *schema = arena_printf(t->memory, "%.*s", (int)n, k->path);
-    TRY(take_in(t, k, schema, schema));
-    if (strcmp(schema, "dataset_reader") != 0)
-        return OK;
-    for (size_t i = 0; i < COUNT_OF(readers); i++)
-        TRY(take_in(t, k, schema, readers[i]));
+    TRY(take_in(t, k, schema, reader));
+    for (size_t i = 0; i < COUNT_OF(others) && with_head(t, schema, "") != schema; i++)
+        TRY(take_in(t, k, schema, others[i]));
     return OK;
 }
 

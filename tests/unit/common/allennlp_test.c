@@ -64,6 +64,18 @@ static const struct {
     {"{vocabulary: {type: 'empty'}, datasets_for_vocab_creation: ['train'], batch_weight_key: ''}", "{}", ""},
     {"{distributed: null, validation_data_loader: null, trainer: {learning_rate_scheduler: null, patience: null}}",
      "{trainer: {patience: null}}", ""},
+    {"{dataset_reader: {tokenizer: {type: 'pretrained_transformer', model_name: 'm', max_length: 9}, "
+     "token_indexers: {tokens: {type: 'pretrained_transformer', model_name: 'm'}}}}",
+     "{dataset_reader: {tokenizer: 'm', max_sequence_length: 9}}",
+     "dataset_reader.tokenizer.max_length is taken as dataset_reader.max_sequence_length=9\n"
+     "dataset_reader.tokenizer.model_name is taken as dataset_reader.tokenizer=\"m\"\n"
+     "! dataset_reader.token_indexers.tokens.model_name is ignored: the tokenizer numbers its tokens\n"},
+    {"{validation_dataset_reader: {token_indexers: {tokens: {type: 'single_id', lowercase_tokens: true}}}, "
+     "vocabulary: {min_count: {tokens: 2}}}",
+     "{validation_dataset_reader: {lowercase_tokens: true}, dataset_reader: {min_count: 2}}",
+     "vocabulary.min_count.tokens is taken as dataset_reader.min_count=2\n"
+     "validation_dataset_reader.token_indexers.tokens.lowercase_tokens is taken as "
+     "validation_dataset_reader.lowercase_tokens=true\n"},
     {"{numpy_seed: 1, random_seed: 1}", "{random_seed: 1}",
      "! numpy_seed is ignored: random_seed alone decides everything drawn by chance\n"},
     {"{distributed: {master_address: '10.0.0.1', cuda_devices: [0]}}",
@@ -84,6 +96,11 @@ static const struct {
      "trainer.checkpointer.keep_most_recent_by_coun: unknown key; did you mean 'keep_most_recent_by_count'?"},
     {"{trainer: {checkpointer: 3}}", NULL, "trainer.checkpointer: got an integer; expected an object"},
     {"{distributed: {primary_port: 'x'}}", NULL, "distributed.primary_port: got a string; expected an integer"},
+    {"{dataset_reader: {tokenizer: {type: 'spacy'}}}", NULL,
+     "dataset_reader.tokenizer.type: \"spacy\" is refused: expected pretrained_transformer, or the path of a tokenizer "
+     "in place of all this"},
+    {"{dataset_reader: {tokenizer: {model_name: 'm', odd: 1}}}", NULL,
+     "dataset_reader.tokenizer.odd: unknown key beside model_name"},
     {"{model: {type: 'from_archive', archive_file: 'x'}}", NULL,
      "model.type: \"from_archive\" is refused: unpack the archive by tar, and give the model of its config.json with "
      "model.pretrained.path"},

@@ -28,6 +28,7 @@ typedef struct encoder_pooler {
 
 typedef struct encoder_family {
     const char *name;                   /* config.json's model_type; its tensors begin with "<name>." */
+    const char *class_name;             /* "Bert" of BertForQuestionAnswering */
     checkpoint_names names;
     const char *layers;
     const char *shared;                 /* the layer that all layers are; NULL: each its own */

@@ -21,6 +21,7 @@ static const encoder_layer_names bert_layer = {
 static const encoder_family families[] = {
     {
         .name = "bert", /* Devlin et al., 1810.04805 */
+        .class_name = "Bert",
         .names = {"bert.", "bert."},
         .layers = "bert.encoder.layer",
         .has_types = true,
@@ -29,6 +30,7 @@ static const encoder_family families[] = {
     },
     {
         .name = "roberta", /* Liu et al., 1907.11692 */
+        .class_name = "Roberta",
         .names = {"roberta.", "roberta."},
         .layers = "roberta.encoder.layer",
         .has_types = true,
@@ -38,6 +40,7 @@ static const encoder_family families[] = {
     },
     {
         .name = "distilbert", /* Sanh et al., 1910.01108 */
+        .class_name = "DistilBert",
         .names = {"distilbert.", "distilbert."},
         .layers = "distilbert.transformer.layer",
         .drops_answers = true,
@@ -56,6 +59,7 @@ static const encoder_family families[] = {
     },
     {
         .name = "electra", /* Clark et al., 2003.10555 */
+        .class_name = "Electra",
         .names = {"electra.", "electra."},
         .layers = "electra.encoder.layer",
         .project = "electra.embeddings_project",
@@ -65,6 +69,7 @@ static const encoder_family families[] = {
     },
     {
         .name = "albert", /* Lan et al., 1909.11942 */
+        .class_name = "Albert",
         .names = {"albert.", "albert."},
         .layers = "albert.encoder.layer",
         .shared = "albert.encoder.albert_layer_groups.0.albert_layers.0",

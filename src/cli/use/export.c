@@ -1,8 +1,9 @@
 /*
- * `tequio export`: a trained model as one file that other programs read.
+ * `tequio export`: a trained model as a file, or a folder, that other programs read.
  */
 #include "cli/commands.h"
 #include "cli/run/onnx_file.h"
+#include "cli/use/export_huggingface.h"
 #include "cli/use/trained_model.h"
 #include "common/base/alloc.h"
 #include "common/store/weights.h"
@@ -47,11 +48,15 @@ static status export_model(const args *a, trained_model *s, error *err)
     const char *format = args_text(a, "format"), *path = args_text(a, "output");
     if (!format || !path)
         return FAIL(err, E_USAGE, "export: --%s is missing; usage: tequio export JOB_DIR|MODEL "
-                                  "--format onnx|safetensors -o FILE",
+                                  "--format onnx|safetensors|huggingface -o FILE",
                     format ? "output" : "format");
     TRY(trained_model_find(a->operands[0], s, err));
-    return strcmp(format, "onnx") == 0 ? export_onnx(a, s, path, err)
-                                       : export_safetensors(s, path, err);
+    if (strcmp(format, "safetensors") == 0)
+        return export_safetensors(s, path, err);
+    if (strcmp(format, "onnx") == 0)
+        return export_onnx(a, s, path, err);
+    TRY(trained_model_configure(s, args_text(a, "config"), NULL, err));
+    return export_huggingface(s, path, err);
 }
 
 static int run_export(const args *a, error *err)
@@ -66,17 +71,19 @@ static int run_export(const args *a, error *err)
 #define INPUT  "What it is made of"
 
 static const flag export_flags[] = {
-    {"format", 0, FLAG_CHOICE, "onnx|safetensors", OUTPUT,
+    {"format", 0, FLAG_CHOICE, "onnx|safetensors|huggingface", OUTPUT,
      "onnx: the network in evaluation mode and its weights. safetensors: the weights under the names "
-     "that PyTorch gives them.",
+     "that PyTorch gives them. huggingface: a folder with config.json and model.safetensors, which "
+     "transformers loads.",
      0, 0},
-    {"output", 'o', FLAG_PATH, "FILE", OUTPUT, "The file; it is there once it is whole.", 0, 0},
+    {"output", 'o', FLAG_PATH, "FILE", OUTPUT,
+     "The file, which is there once it is whole; with huggingface the folder.", 0, 0},
     {"data", 0, FLAG_PATH, "PATH", INPUT,
      "With onnx: examples that tell the shape of the input; default: validation_data_path, or "
      "train_data_path.",
      0, 0},
     {"config", 0, FLAG_PATH, "CONFIG", INPUT,
-     "With onnx: the model's configuration; default: config.json of the job that made it.", 0, 0},
+     "With onnx and huggingface: the model's configuration; default: config.json of the job that made it.", 0, 0},
 };
 
 const command command_export = {
@@ -84,9 +91,9 @@ const command command_export = {
     .operands = "JOB_DIR|MODEL",
     .min_operands = 1,
     .max_operands = 1,
-    .summary = "Write a trained model as one file for other programs.",
+    .summary = "Write a trained model as a file or folder for other programs.",
     .about =
-        "Writes a model as a file that other programs read. Of a job dir the final "
+        "Writes a model as a file or folder that other programs read. Of a job dir the final "
         "model.safetensors is taken, or the newest checkpoint where training goes on; "
         "JOB_DIR/best, a checkpoint folder or a .safetensors file may be named as well.",
     .flags = export_flags,

@@ -68,7 +68,16 @@ status loss_choose(const model_request *r, arena *a, model_loss *ret, error *err
     model_loss l = {
         .kind = config_str(r->model, "loss"),
         .ignore_index = config_int(r->model, "ignore_index"),
+        .label_smoothing = config_f64(r->model, "label_smoothing"),
+        .class_weights = config_json(r->model, "class_weights"),
     };
+    bool has_classes = strcmp(l.kind, "cross_entropy") == 0;
+    if ((l.label_smoothing > 0 || l.class_weights) && !has_classes)
+        return FAIL(err, E_CONFIG, "%s.%s: the loss %s has none; it goes with cross_entropy", config_path(r->model),
+                    l.class_weights ? "class_weights" : "label_smoothing", l.kind);
+    if (l.label_smoothing > 0 && l.class_weights)
+        return FAIL(err, E_CONFIG, "%s: label_smoothing and class_weights do not go together; use one of them",
+                    config_path(r->model));
     if (strcmp(l.kind, "output") != 0)
         TRY(find_labels(r, a, &l, err));
     const data_field *label = l.label[0];
@@ -126,15 +135,82 @@ static status count_right(net *n, const graph_val in[2], const accuracy_attr *at
     return OK;
 }
 
+static status two(net *n, graph_op op, graph_val a, graph_val b, const char *name, graph_val *ret, error *err)
+{
+    return graph_add_1(n->g, op, name, (graph_val[]){a, b}, 2, NULL, ret, err);
+}
+
+static status number(net *n, const char *name, float value, graph_val *ret, error *err)
+{
+    return graph_const(n->g, name, DT_F32, (graph_shape){.rank = 0}, &value, ret, err);
+}
+
+/* 1 where a label counts, 0 where it is ignored. */
+static status counted_labels(net *n, graph_val labels, graph_val *ret, error *err)
+{
+    graph_val ignored, v;
+    TRY(graph_const(n->g, "loss.ignored", DT_I64, (graph_shape){.rank = 0}, &n->loss->ignore_index, &ignored, err));
+    TRY(two(n, OP_EQUAL, labels, ignored, NULL, &v, err));
+    TRY(graph_add_1(n->g, OP_NOT, NULL, &v, 1, NULL, &v, err));
+    return graph_add_1(n->g, OP_CAST, NULL, &v, 1, &(cast_attr){.to = DT_F32}, ret, err);
+}
+
+/* The sum of all classes' log probabilities, as a mean over the labels that count. */
+static status mean_of_all_classes(net *n, graph_val scores, graph_val labels, graph_val *ret, error *err)
+{
+    const reduce_attr classes = {.axes = {1}, .n_axes = 1, .drop_dims = true}, all = {.drop_dims = true};
+    graph_val rows, counted, least;
+    TRY(graph_add_1(n->g, OP_LOG_SOFTMAX, NULL, &scores, 1, &(axis_attr){.axis = 1}, &rows, err));
+    TRY(graph_add_1(n->g, OP_REDUCE_SUM, NULL, &rows, 1, &classes, &rows, err));
+    TRY(counted_labels(n, labels, &counted, err));
+    TRY(two(n, OP_MUL, rows, counted, NULL, &rows, err));
+    TRY(graph_add_1(n->g, OP_REDUCE_SUM, NULL, &rows, 1, &all, &rows, err));
+    TRY(graph_add_1(n->g, OP_REDUCE_SUM, NULL, &counted, 1, &all, &counted, err));
+    TRY(number(n, "loss.one", 1.0f, &least, err)); /* where none counts the sum is 0 */
+    TRY(two(n, OP_MAX, counted, least, NULL, &counted, err));
+    return two(n, OP_DIV, rows, counted, NULL, ret, err);
+}
+
+/* A share of the loss is the mean over all classes, of which there are dim[1] of the scores: as PyTorch. */
+static status smoothed(net *n, graph_val scores, graph_val labels, graph_val mean, graph_val *ret, error *err)
+{
+    double share = n->loss->label_smoothing, classes = (double)shape_of(n, scores)->dim[1];
+    graph_val kept, spread, factor;
+    TRY(mean_of_all_classes(n, scores, labels, &spread, err));
+    TRY(number(n, "loss.kept", (float)(1.0 - share), &factor, err));
+    TRY(two(n, OP_MUL, mean, factor, NULL, &kept, err));
+    TRY(number(n, "loss.spread", (float)(-share / classes), &factor, err));
+    TRY(two(n, OP_MUL, spread, factor, NULL, &spread, err));
+    return two(n, OP_ADD, kept, spread, "loss", ret, err);
+}
+
+static status class_weights(net *n, int64_t classes, graph_val *ret, error *err)
+{
+    const json_t *list = n->loss->class_weights;
+    float *of_class = arena_alloc(graph_arena(n->g), (size_t)classes * sizeof *of_class);
+    if ((int64_t)json_array_size(list) != classes)
+        return FAIL(err, E_CONFIG, "%s.class_weights: got %zu; expected one for each of %lld classes",
+                    config_path(n->request->model), json_array_size(list), (long long)classes);
+    for (int64_t i = 0; i < classes; i++)
+        of_class[i] = (float)json_number_value(json_array_get(list, (size_t)i));
+    return graph_const(n->g, "loss.class_weights", DT_F32, (graph_shape){.rank = 1, .dim = {classes}}, of_class, ret,
+                       err);
+}
+
 /* The mean cross entropy of scores [N,C,d...] and labels [N,d...], and how many are right. */
 static status class_loss(net *n, graph_val scores, graph_val labels, graph_val *ret, error *err)
 {
     int64_t ignored = n->loss->ignore_index;
-    graph_val in[2] = {scores, labels};
+    bool smooths = n->loss->label_smoothing > 0;
+    graph_val in[3] = {scores, labels};
+    int32_t n_in = 2;
     TRY(count_right(n, in, &(accuracy_attr){.has_ignore_index = true, .ignore_index = ignored},
                     err));
+    if (n->loss->class_weights)
+        TRY(class_weights(n, shape_of(n, scores)->dim[1], &in[n_in++], err));
     sce_attr mean = {.reduction = SCE_MEAN, .has_ignore_index = true, .ignore_index = ignored};
-    return graph_add_1(n->g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, "loss", in, 2, &mean, ret, err);
+    TRY(graph_add_1(n->g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, smooths ? NULL : "loss", in, n_in, &mean, ret, err));
+    return smooths ? smoothed(n, scores, labels, *ret, ret, err) : OK;
 }
 
 /* Do the scores have the labels' axes, and the classes as this one between or behind them? */

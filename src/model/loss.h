@@ -12,7 +12,8 @@
  *   output                the model has made its loss itself
  *
  * Each is the mean over the labels of the batch, as PyTorch's. Labels that are `model.ignore_index`
- * (cross_entropy, span) do not count.
+ * (cross_entropy, span) do not count. model.label_smoothing and model.class_weights change cross_entropy, in training
+ * and evaluation alike.
  * Threads: pure functions.
  */
 #ifndef TEQUIO_MODEL_LOSS_H
@@ -31,6 +32,8 @@ typedef struct model_loss {
     int64_t features;                       /* scores that the model has to give for each label, or
                                              * for each example; 0: whatever it gives */
     int64_t ignore_index;
+    double label_smoothing;                 /* cross_entropy; 0: none */
+    const json_t *class_weights;            /* likewise; NULL: all 1 */
 } model_loss;
 
 typedef struct net_outputs {

@@ -96,6 +96,10 @@ const uint32_t *dataset_lengths(const dataset *d);
 /* How many bytes of records were read for examples so far; 0: they are not read from records. */
 int64_t dataset_bytes_read(const dataset *d);
 
+/* Which example stands at a place of an epoch, 0 .. examples-1, before they are shuffled: mostly that of this
+ * number. */
+int64_t dataset_of_epoch(const dataset *d, int64_t epoch, int64_t place);
+
 /* Decodes example i: ret[field] has room for data_field_bytes. Any thread; allocates nothing that outlives
  * the call, and nothing at all but to parse a record (jsonl, tfrecord). */
 MUST_USE status dataset_read(const dataset *d, int64_t example, void *const *ret, error *err);

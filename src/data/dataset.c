@@ -123,15 +123,26 @@ size_t data_field_bytes(const data_field *f)
     return (size_t)data_field_elements(f) * dtype_bytes(f->dtype);
 }
 
+int64_t dataset_of_epoch(const dataset *d, int64_t epoch, int64_t place)
+{
+    return d->ops->of_epoch ? d->ops->of_epoch(d, epoch, place) : place;
+}
+
+/* Those of later epochs are counted on. */
+static void check_example(const dataset *d, int64_t example)
+{
+    BUG_ON(example < 0 || (example >= d->examples && !d->ops->of_epoch));
+}
+
 status dataset_read(const dataset *d, int64_t example, void *const *ret, error *err)
 {
-    BUG_ON(example < 0 || example >= d->examples);
+    check_example(d, example);
     return d->ops->read(d, d->first + example, ret, err);
 }
 
 status dataset_read_bytes(const dataset *d, int64_t example, void *const *ret, error *err)
 {
-    BUG_ON(example < 0 || example >= d->examples);
+    check_example(d, example);
     return (d->ops->read_bytes ? d->ops->read_bytes : d->ops->read)(d, d->first + example, ret,
                                                                     err);
 }

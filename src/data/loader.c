@@ -101,9 +101,10 @@ static status choose_examples(const loader *l, buffer *b, error *err)
     if (l->options.buckets)
         TRY(bucketing_batch(l->options.buckets, slot, b->examples, &b->batch.shape.length, err));
     for (int64_t i = 0; !l->options.buckets && i < slot->n; i++)
-        b->examples[i] = l->options.shuffle
-                             ? permute_place(l->options.seed, slot->epoch, l->examples, slot->first + i)
-                             : slot->first + i;
+        b->examples[i] = dataset_of_epoch(
+            l->options.dataset, slot->epoch,
+            l->options.shuffle ? permute_place(l->options.seed, slot->epoch, l->examples, slot->first + i)
+                               : slot->first + i);
     data_fields_of_length(l->fields, l->n_fields, b->batch.shape.length, b->cut);
     b->batch.fields = b->batch.shape.length ? b->cut : l->fields;
     return OK;

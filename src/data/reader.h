@@ -23,6 +23,8 @@ typedef struct reader_request {
     const reader_vocabulary *vocabulary; /* NULL: none is given */
     dataset_part part;              /* (data.h) */
     bool without_labels;            /* likewise */
+    /* dataset_open_as, for a reader over others. */
+    status (*open)(const config *reader, const char *path, const dataset_options *options, dataset **ret, error *err);
 } reader_request;
 
 typedef struct reader_ops {
@@ -32,6 +34,8 @@ typedef struct reader_ops {
     void (*close)(dataset *d);                      /* frees the whole dataset */
     const char *(*vocabulary)(const dataset *d);    /* of dataset_vocabulary; NULL: has none */
     bool (*label_word)(const dataset *d, int64_t label, buf *to); /* likewise */
+    /* Of dataset_of_epoch; NULL: epochs have the same examples. */
+    int64_t (*of_epoch)(const dataset *d, int64_t epoch, int64_t place);
     /* Of dataset_word; NULL: examples are no rows of words. */
     bool (*word)(const dataset *d, int64_t example, int64_t i, buf *ret_text, int64_t *ret_place);
     /* Adds the memory that the dataset's examples are made from, and no more: what a file holds beside
@@ -140,6 +144,9 @@ MUST_USE status squad_reader_configure(const reader_request *request, dataset **
 MUST_USE status conll2003_reader_configure(const reader_request *request, dataset **ret, error *err);
 MUST_USE status universal_dependencies_reader_configure(const reader_request *request, dataset **ret, error *err);
 bool tag_reader_learns(const config *reader);
+
+/* Several readers as one (multitask/multitask_reader.c); the path is the folder that theirs are in. */
+MUST_USE status multitask_reader_configure(const reader_request *request, dataset **ret, error *err);
 
 enum { CHANNELS = 3 };              /* red, green, blue */
 

@@ -5,6 +5,7 @@
 #include "common/base/fs.h"
 #include "common/base/gcs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ static const struct {
     {"snli", jsonl_reader_configure, record_reader_learns, true},
     {"transformer_squad", squad_reader_configure, NULL, true},
     {"conll2003", conll2003_reader_configure, tag_reader_learns, true},
+    {"multitask", multitask_reader_configure, NULL, false},
     {"universal_dependencies", universal_dependencies_reader_configure, tag_reader_learns, true},
 };
 
@@ -53,9 +55,22 @@ static size_t find(const config *reader)
     return i;
 }
 
+static bool any_task_learns(const config *reader)
+{
+    bool any = false;
+    for (size_t i = 0; i < config_count(reader, "readers"); i++) {
+        char place[40];
+        snprintf(place, sizeof place, "readers[%zu].reader", i);
+        any = any || dataset_learns(config_section(reader, place));
+    }
+    return any;
+}
+
 bool dataset_learns(const config *reader)
 {
     const config *reads = file_reader(reader);
+    if (strcmp(config_str(reads, "type"), "multitask") == 0)
+        return any_task_learns(reads);
     size_t i = find(reads);
     return i < COUNT_OF(readers) && readers[i].learns && readers[i].learns(reads);
 }
@@ -128,7 +143,8 @@ status dataset_open_as(const config *reader, const char *path, const dataset_opt
         TRY(check_base(reader, err));
     reader_request request = {.reader = reads,
                               .part = options->part ? *options->part : part_of(reader),
-                              .without_labels = options->without_labels};
+                              .without_labels = options->without_labels,
+                              .open = dataset_open_as};
     buf text = BUF_INIT;
     if (!given.text && config_str(reads, "vocabulary")) {
         given.origin = config_str(reads, "vocabulary");

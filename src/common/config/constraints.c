@@ -220,7 +220,7 @@ status constraints_check(const json_t *tree, error *err)
 /* What chooses among training data does not fit others. */
 static void derive_reader(json_t *tree)
 {
-    static const char *const own[] = {"augment", "labels", "range", "stride"};
+    static const char *const own[] = {"augment", "labels", "range", "stride", "weights"};
     if (!json_is_null(constraints_value_at(tree, "validation_dataset_reader")))
         return;
     json_t *reader = json_deep_copy(constraints_value_at(tree, "dataset_reader"));

@@ -205,9 +205,12 @@ template <typename T> struct relu_gradients {
     {
         return gradient_of_relu<T>(lines[k].forward, x, to_float(dy[at]));
     }
-    __device__ __forceinline__ quad four(int64_t at, int64_t i, int64_t n, const quad &x) const
+    __device__ __forceinline__ quad fetch(int64_t at, int64_t i, int64_t n) const
     {
-        quad d = quad_load(dy + at, i, n, aligned);
+        return quad_load(dy + at, i, n, aligned);
+    }
+    __device__ __forceinline__ quad four(quad d, int64_t, int64_t i, int64_t n, const quad &x) const
+    {
         for (int j = 0; j < 4; j++)
             if (IN(i + j < n))
                 d.v[j] = gradient_of_relu<T>(lines[i + j].forward, x.v[j], d.v[j]);
@@ -219,9 +222,12 @@ template <typename T> struct relu_gradients {
 struct chained_gradients {
     light_chain chain;
 
-    __device__ __forceinline__ quad four(int64_t at, int64_t i, int64_t n, const quad &) const
+    __device__ __forceinline__ quad fetch(int64_t, int64_t, int64_t) const
     {
-        quad d = {};
+        return {};
+    }
+    __device__ __forceinline__ quad four(quad d, int64_t at, int64_t i, int64_t n, const quad &) const
+    {
         chain.from_source(d.v, (uint32_t)(at + i), n - i);
         return d;
     }

@@ -10,8 +10,11 @@
  *   none()                            of no number
  *   join(a, b)                        of both, in either order
  *   one(state *s, at, k)              takes the number at `at`, which falls into result k
- *   four(state s[4], at, i, n, k)     takes columns i .. i + 3 of the n behind `at`, which fall
- * into results k + i and on; what beyond n is taken does not count put(k, state) the result
+ *   piece, fetch(at, i, n)            columns i .. i + 3 of the n behind `at`, on their way from memory;
+ *                                     AHEAD of them at a time
+ *   four(state s[4], piece, at, i, n, k)  takes them; they fall into results k + i and on, and what
+ *                                     beyond n is taken does not count
+ *   put(k, state)                     the result
  */
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_FOLD_CUH
 #define TEQUIO_BACKEND_CUDA_KERNELS_FOLD_CUH
@@ -19,7 +22,12 @@
 #include "backend/cuda/kernels/rows.cuh"
 #include "backend/reduce_space.h"
 
-enum { FOLD_THREADS = 256, FOLD_LANES = 32, FOLD_ROWS = FOLD_THREADS / FOLD_LANES };
+enum {
+    FOLD_THREADS = 256,
+    FOLD_LANES = 32,
+    FOLD_ROWS = FOLD_THREADS / FOLD_LANES,
+    FOLD_AHEAD = 4, /* what most folds have on their way at a time */
+};
 
 /* The state of result k: of all there is, or of this block's piece. */
 template <typename F>
@@ -87,9 +95,20 @@ static KERNEL(FOLD_THREADS, fold_columns, F f, typename F::state *workspace, red
         int64_t k = tile / across, column = 4 * (tile % across * blockDim.x + threadIdx.x);
         int64_t own = reduce_offset(&s.kept, k);
         typename F::state acc[4] = {f.none(), f.none(), f.none(), f.none()};
-#pragma unroll 4
-        for (int64_t i = first + threadIdx.y; i < stop; i += blockDim.y)
-            f.four(acc, own + LD(reduce_offset(&s.reduced, i)), column, s.last, k * s.last);
+        for (int64_t i = first + threadIdx.y; i < stop; i += F::AHEAD * blockDim.y) {
+            typename F::piece ahead[F::AHEAD];
+            int64_t at[F::AHEAD];
+#pragma unroll
+            for (int j = 0; j < F::AHEAD; j++)
+                if (i + j * blockDim.y < stop) {
+                    at[j] = own + LD(reduce_offset(&s.reduced, i + j * blockDim.y));
+                    ahead[j] = f.fetch(at[j], column, s.last);
+                }
+#pragma unroll
+            for (int j = 0; j < F::AHEAD; j++)
+                if (i + j * blockDim.y < stop)
+                    f.four(acc, ahead[j], at[j], column, s.last, k * s.last);
+        }
         for (int j = 0; j < 4; j++)
             part[j][me] = acc[j];
         for (int half = (int)blockDim.y / 2; half > 0; half /= 2) {

@@ -58,10 +58,15 @@ template <typename T> struct moments_fold {
     {
         take(s, to_float(x[at]));
     }
-    __device__ __forceinline__ void four(moments s[4], int64_t at, int64_t i, int64_t n,
+    typedef quad piece;
+    enum { AHEAD = FOLD_AHEAD };
+    __device__ __forceinline__ quad fetch(int64_t at, int64_t i, int64_t n) const
+    {
+        return quad_load(x + at, i, n, aligned);
+    }
+    __device__ __forceinline__ void four(moments s[4], const quad &q, int64_t, int64_t, int64_t,
                                          int64_t) const
     {
-        quad q = quad_load(x + at, i, n, aligned);
         for (int j = 0; j < 4; j++)
             take(&s[j], q.v[j]);
     }
@@ -76,9 +81,14 @@ template <typename T> struct stored_gradients {
     {
         return to_float(dy[at]);
     }
-    __device__ __forceinline__ quad four(int64_t at, int64_t i, int64_t n, const quad &) const
+    __device__ __forceinline__ quad fetch(int64_t at, int64_t i, int64_t n) const
     {
         return quad_load(dy + at, i, n, aligned);
+    }
+    __device__ __forceinline__ quad four(const quad &fetched, int64_t, int64_t, int64_t,
+                                         const quad &) const
+    {
+        return fetched;
     }
 };
 
@@ -111,14 +121,21 @@ template <typename X, typename D> struct gradients_fold {
         s->plain += d;
         s->normal += d * (h - mean[k / sharing]);
     }
-    __device__ __forceinline__ void four(gradients s[4], int64_t at, int64_t i, int64_t n,
-                                         int64_t) const
+    struct piece {
+        quad x, dy;
+    };
+    enum { AHEAD = FOLD_AHEAD };
+    __device__ __forceinline__ piece fetch(int64_t at, int64_t i, int64_t n) const
     {
-        quad q = quad_load(x + at, i, n, aligned), d = dy.four(at, i, n, q);
-        quad m = quad_load(mean, i, n, aligned);
+        return {quad_load(x + at, i, n, aligned), dy.fetch(at, i, n)};
+    }
+    __device__ __forceinline__ void four(gradients s[4], const piece &p, int64_t at, int64_t i,
+                                         int64_t n, int64_t) const
+    {
+        quad d = dy.four(p.dy, at, i, n, p.x), m = quad_load(mean, i, n, aligned);
         for (int j = 0; j < 4; j++) {
             s[j].plain += d.v[j];
-            s[j].normal += d.v[j] * (q.v[j] - m.v[j]);
+            s[j].normal += d.v[j] * (p.x.v[j] - m.v[j]);
         }
     }
 };

@@ -25,9 +25,15 @@ template <typename F, typename S, typename T> struct plain_fold : reduction<T> {
     {
         F::take(s, to_float(this->x[at]), this->kind);
     }
-    __device__ __forceinline__ void four(S s[4], int64_t at, int64_t i, int64_t n, int64_t) const
+    typedef quad piece;
+    enum { AHEAD = sizeof(S) == sizeof(float) ? (int)FOLD_AHEAD : 1 }; /* others have much to compute */
+    __device__ __forceinline__ quad fetch(int64_t at, int64_t i, int64_t n) const
     {
-        quad q = quad_load(this->x + at, i, n, this->aligned);
+        return quad_load(this->x + at, i, n, this->aligned);
+    }
+    __device__ __forceinline__ void four(S s[4], const quad &q, int64_t, int64_t, int64_t,
+                                         int64_t) const
+    {
         for (int j = 0; j < 4; j++)
             F::take(&s[j], q.v[j], this->kind);
     }

@@ -238,10 +238,15 @@ struct band_fold {
     {
         return a + b;
     }
-    __device__ __forceinline__ void four(float s[4], int64_t at, int64_t i, int64_t count,
+    typedef quad piece;
+    enum { AHEAD = FOLD_AHEAD };
+    __device__ __forceinline__ quad fetch(int64_t at, int64_t i, int64_t count) const
+    {
+        return quad_load(x + at, i, count, aligned);
+    }
+    __device__ __forceinline__ void four(float s[4], const quad &q, int64_t, int64_t, int64_t,
                                          int64_t) const
     {
-        quad q = quad_load(x + at, i, count, aligned);
         for (int j = 0; j < 4; j++)
             s[j] += q.v[j];
     }

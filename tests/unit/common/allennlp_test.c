@@ -61,6 +61,9 @@ static const struct {
      "{dataset_reader: {limit: 5}, validation_dataset_reader: {limit: 6}}",
      "dataset_reader.max_instances is taken as dataset_reader.limit=5\n"
      "validation_dataset_reader.max_instances is taken as validation_dataset_reader.limit=6\n"},
+    {"{dataset_reader: {type: 'snli', combine_input_fields: true}, validation_dataset_reader: {type: 'snli', "
+     "combine_input_fields: null}}",
+     "{dataset_reader: {type: 'snli'}, validation_dataset_reader: {type: 'snli'}}", ""},
     {"{vocabulary: {type: 'empty'}, datasets_for_vocab_creation: ['train'], batch_weight_key: ''}", "{}", ""},
     {"{distributed: null, validation_data_loader: null, trainer: {learning_rate_scheduler: null, patience: null}}",
      "{trainer: {patience: null}}", ""},

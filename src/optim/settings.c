@@ -108,7 +108,7 @@ lr_schedule lr_schedule_settings(const config *c, training_span span)
 {
     const config *s = config_section(c, "trainer.learning_rate_scheduler");
     const char *unit = config_str(s, "unit");
-    bool by_steps = unit && strcmp(unit, "step") == 0;
+    bool by_steps = strcmp(unit ? unit : config_str(s, "type"), "step") == 0;
     lr_schedule r = {.base = config_f64(c, "trainer.optimizer.lr"),
                      .total_steps = total_of(s, span),
                      .unit_steps = by_steps ? 1 : span.epoch_steps,

@@ -188,6 +188,16 @@ static void warn_of_effective_batch(const train_job *j)
               named, batch, k, batch, k * batch, batch / named > 0 ? batch / named : 1);
 }
 
+/* The name is AllenNLP's too, and means something else there. */
+static void warn_of_counted_steps(const train_job *j)
+{
+    const config *s = config_section(j->config, "trainer.learning_rate_scheduler");
+    if (strcmp(config_str(s, "type"), "step") == 0 && !config_has(s, "unit"))
+        LOG_W("SCHEDULE",
+              "trainer.learning_rate_scheduler.step_size counts steps, AllenNLP's counts epochs: unit \"epoch\" or "
+              "\"step\" says which is meant");
+}
+
 /* GPUs need no CPU each. */
 static void warn_of_oversubscription(const train_job *j)
 {
@@ -214,6 +224,7 @@ static status find_shape(train_job *j, error *err)
         return OK;
     warn_of_oversubscription(j);
     warn_of_effective_batch(j);
+    warn_of_counted_steps(j);
     return process_faults_check(&j->faults, &j->shape, err);
 }
 

@@ -34,7 +34,7 @@ static status close_branch(net *n, const encoder *e, const layer_place *at, cons
 
 static status encoder_layer(net *n, const encoder *e, const layer_place *at, error *err)
 {
-    const encoder_layer_names *is = &e->family->layer;
+    const encoder_layer_names *is = e->family->layer;
     const char *const parts[3] = {is->query, is->key, is->value};
     graph_val x = n->end, qkv[3];
     for (int i = 0; i < 3; i++) {

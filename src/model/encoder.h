@@ -37,7 +37,7 @@ typedef struct encoder_family {
     bool has_types;                     /* kinds of tokens */
     bool counts_behind_padding;         /* positions: padding + 1 on, padding of padding tokens */
     bool drops_answers;                 /* the head `qa` drops what it reads */
-    encoder_layer_names layer;
+    const encoder_layer_names *layer;
     encoder_pooler pooler;
 } encoder_family;
 

@@ -18,6 +18,34 @@ static const encoder_layer_names bert_layer = {
     .down_drop = "output.dropout",
 };
 
+static const encoder_layer_names distilbert_layer = {
+    .attention = "attention",
+    .query = "attention.q_lin",
+    .key = "attention.k_lin",
+    .value = "attention.v_lin",
+    .mix = "attention.out_lin",
+    .mix_norm = "sa_layer_norm",
+    .up = "ffn.lin1",
+    .act = "ffn.activation",
+    .down = "ffn.lin2",
+    .norm = "output_layer_norm",
+    .down_drop = "ffn.dropout",
+};
+
+static const encoder_layer_names albert_layer = {
+    .attention = "attention",
+    .query = "attention.query",
+    .key = "attention.key",
+    .value = "attention.value",
+    .mix = "attention.dense",
+    .mix_norm = "attention.LayerNorm",
+    .mix_drop = "attention.output_dropout",
+    .up = "ffn",
+    .act = "activation",
+    .down = "ffn_output",
+    .norm = "full_layer_layer_norm",
+};
+
 static const encoder_family families[] = {
     {
         .name = "bert", /* Devlin et al., 1810.04805 */
@@ -25,7 +53,7 @@ static const encoder_family families[] = {
         .names = {"bert.", "bert."},
         .layers = "bert.encoder.layer",
         .has_types = true,
-        .layer = bert_layer,
+        .layer = &bert_layer,
         .pooler = {.dense = "bert.pooler.dense", .activation = "tanh", .scores = "classifier"},
     },
     {
@@ -35,7 +63,7 @@ static const encoder_family families[] = {
         .layers = "roberta.encoder.layer",
         .has_types = true,
         .counts_behind_padding = true,
-        .layer = bert_layer,
+        .layer = &bert_layer,
         .pooler = {"classifier.dense", "tanh", "classifier.out_proj", .drops_first = true},
     },
     {
@@ -44,17 +72,7 @@ static const encoder_family families[] = {
         .names = {"distilbert.", "distilbert."},
         .layers = "distilbert.transformer.layer",
         .drops_answers = true,
-        .layer = {.attention = "attention",
-                  .query = "attention.q_lin",
-                  .key = "attention.k_lin",
-                  .value = "attention.v_lin",
-                  .mix = "attention.out_lin",
-                  .mix_norm = "sa_layer_norm",
-                  .up = "ffn.lin1",
-                  .act = "ffn.activation",
-                  .down = "ffn.lin2",
-                  .norm = "output_layer_norm",
-                  .down_drop = "ffn.dropout"},
+        .layer = &distilbert_layer,
         .pooler = {.dense = "pre_classifier", .activation = "relu", .scores = "classifier"},
     },
     {
@@ -64,7 +82,7 @@ static const encoder_family families[] = {
         .layers = "electra.encoder.layer",
         .project = "electra.embeddings_project",
         .has_types = true,
-        .layer = bert_layer,
+        .layer = &bert_layer,
         .pooler = {"classifier.dense", "gelu", "classifier.out_proj", .drops_first = true},
     },
     {
@@ -76,17 +94,7 @@ static const encoder_family families[] = {
         .project = "albert.encoder.embedding_hidden_mapping_in",
         .projects_always = true,
         .has_types = true,
-        .layer = {.attention = "attention",
-                  .query = "attention.query",
-                  .key = "attention.key",
-                  .value = "attention.value",
-                  .mix = "attention.dense",
-                  .mix_norm = "attention.LayerNorm",
-                  .mix_drop = "attention.output_dropout",
-                  .up = "ffn",
-                  .act = "activation",
-                  .down = "ffn_output",
-                  .norm = "full_layer_layer_norm"},
+        .layer = &albert_layer,
         .pooler = {.dense = "albert.pooler", .activation = "tanh", .scores = "classifier"},
     },
 };

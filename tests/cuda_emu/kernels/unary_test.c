@@ -50,12 +50,12 @@ static float exact[HALVES], near[HALVES];
 static void check_halves(unary_function f, bool is_gradient, launch_type type, float apart)
 {
     size_t bytes = sizeof halves;
-    void *v = on_device(halves, bytes), *dy = NULL;
+    void *v = on_device(halves, bytes), *upstream = NULL;
     for (int i = 0; i < HALVES; i++)
         made[i] = type == LAUNCH_BF16 ? 0x3fc0 : 0x3e00; /* 1.5 */
     if (is_gradient)
-        dy = on_device(made, bytes);
-    const void *a = is_gradient ? dy : v, *b = is_gradient ? v : NULL;
+        upstream = on_device(made, bytes);
+    const void *a = is_gradient ? upstream : v, *b = is_gradient ? v : NULL;
     launch_types t = {.y = LAUNCH_F32, .a = type, .b = type};
     float *whole = device_alloc(sizeof exact);
     void *half = device_alloc(bytes);

@@ -18,7 +18,8 @@ static bool text_of(dnn_desc d, unsigned name, int64_t most, buf *ret)
     int64_t n = 0;
     buf_reserve(ret, (size_t)most);
     unsigned result = api.cudnnBackendGetAttribute(d, name, DNN_IS_CHAR, most, &n, ret->data);
-    if (result != API_SUCCESS || n < 1 || n > most)
+    /* the library's words of this would otherwise be those of the next refusal */
+    if (dnn_check(result, "a text of it", NULL) != OK || n < 1 || n > most)
         return false;
     ret->size = (size_t)n;
     return true;

@@ -146,7 +146,7 @@ static status make_tuple(machine *m, bool marked, size_t n)
         if (n > m->n)
             return refuse(m, "a tuple of more values than there are");
         m->n -= n;
-        items = m->stack + m->n;
+        items = n ? m->stack + m->n : NULL;
     }
     value **copy = arena_alloc(m->memory, (n + 1) * sizeof *copy);
     for (size_t i = 0; i < n; i++)

@@ -102,8 +102,8 @@ status squad_ids_of_question(const tokenizer *t, tokenizer_scratch *s, const cha
     TRY(tokenizer_encode(t, &(tokenizer_input){question, strlen(question)}, NULL, &bare, s, &e, err));
     size_t n = e.at[0].n < most ? e.at[0].n : most;
     GROW(to->at, to->cap, to->n + n);
-    memcpy(to->at + to->n, e.at[0].ids, n * sizeof *to->at);
-    to->n += n;
+    for (size_t i = 0; i < n; i++)
+        to->at[to->n++] = e.at[0].ids[i];
     return OK;
 }
 

@@ -49,7 +49,7 @@ static status add_windows(squad_examples *e, const squad_options *o, error *err)
     size_t before = e->n_windows;
     if (room < 1 || (n > room && room <= o->stride))
         return FAIL(err, E_CONFIG,
-                    "length_limit %lld leaves %lld tokens for a context beside a question of %u, which must be more "
+                    "length_limit %lld leaves %lld tokens for a context beside a question of %zu, which must be more "
                     "than the stride, %lld",
                     (long long)o->length_limit, (long long)room, q->n, (long long)o->stride);
     for (int64_t first = 0; first < n; first -= o->stride) {
@@ -142,7 +142,7 @@ static status add_question(squad_examples *e, const making *m, tokenizer_scratch
     if (is_left_out)
         return OK;
     status st = squad_ids_of_question(m->o->tokenizer, s, q.text, (size_t)m->o->max_query_length, &e->ids, err);
-    a.n = (uint32_t)(e->ids.n - a.first);
+    a.n = e->ids.n - a.first;
     GROW(e->questions, e->questions_cap, e->n_questions + 1);
     e->questions[e->n_questions++] = a;
     if (st == OK)

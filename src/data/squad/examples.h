@@ -30,8 +30,7 @@ typedef struct squad_context {
 } squad_context;
 
 typedef struct squad_asked {
-    size_t first;                   /* its tokens */
-    uint32_t n;
+    size_t first, n;                /* its tokens; nothing is between the fields, for these are hashed */
     uint32_t context, place;        /* place: its number among the passage's questions */
     int32_t answer[2];              /* first and last of the context's tokens; -1: there is none */
 } squad_asked;

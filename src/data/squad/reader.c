@@ -94,6 +94,7 @@ static void contents(const dataset *d, content_digest *ret)
     const squad_examples *e = &((const squad_reader *)d)->examples;
     content_digest_add(ret, e->tokens.at, e->tokens.n * sizeof *e->tokens.at);
     content_digest_add(ret, e->ids.at, e->ids.n * sizeof *e->ids.at);
+    content_digest_add(ret, e->questions, e->n_questions * sizeof *e->questions);
     content_digest_add(ret, e->windows + d->first, (size_t)d->examples * sizeof *e->windows);
 }
 

@@ -258,6 +258,28 @@ static void test_files_of_a_folder(void **state)
     free(folder);
 }
 
+static void take_facts(const char *text, buf *ret)
+{
+    dataset *d = open_text("", text, false);
+    dataset_facts(d, "train_data_path", FACTS_SAMPLED, ret);
+    dataset_close(&d);
+}
+
+/* Two tasks that differ in nothing else read different data. */
+static void test_answers_are_among_what_is_compared(void **state)
+{
+    (void)state;
+    buf first = BUF_INIT, last = BUF_INIT, again = BUF_INIT;
+    take_facts(FILE_OF(PARAGRAPH("{\"text\": \"one\", \"answer_start\": 0}")), &first);
+    take_facts(FILE_OF(PARAGRAPH("{\"text\": \"one\", \"answer_start\": 14}")), &last);
+    take_facts(FILE_OF(PARAGRAPH("{\"text\": \"one\", \"answer_start\": 0}")), &again);
+    assert_string_equal(first.data, again.data);
+    assert_string_not_equal(first.data, last.data);
+    buf_fini(&first);
+    buf_fini(&last);
+    buf_fini(&again);
+}
+
 static void test_misplaced_answers(void **state)
 {
     (void)state;
@@ -302,6 +324,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_examples_are_those_of_the_rules),
         cmocka_unit_test(test_lines_of_questions),
         cmocka_unit_test(test_files_of_a_folder),
+        cmocka_unit_test(test_answers_are_among_what_is_compared),
         cmocka_unit_test(test_misplaced_answers),
         cmocka_unit_test(test_what_is_wrong_is_said_with_its_place),
     };

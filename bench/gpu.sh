@@ -4,7 +4,8 @@
 # GPU is, and the rate of large products, which the model's FLOPs, trained alone, are held against (MFU).
 #
 #   bench/gpu.sh [MODEL...]     gpt2_124m (1024 tokens), resnet50 (224 x 224), bert_base_qa (384 tokens); and
-#                               gqa_decoder (1024 tokens, four heads of queries to one of keys), which no peer has
+#                               gqa_decoder (1024 tokens, four heads of queries to one of keys) and bert_padded (with
+#                               a mask), which no peer has
 #
 #   PEER     a command that trains the same on the GPU: it is called with --device cuda --compile, --model,
 #            --dtype, --batch, --steps and --optimizer, and its last line is JSON with "step_ms".
@@ -50,9 +51,10 @@ describe() {
         fields="input_ids:I64:${length:-1024}:$words label:I64:${length:-1024}:$words"
         network="{ type: 'transformer_lm', dropout: 0, vocabulary: $words$small }"
         ;;
-    bert_base_qa)
+    bert_base_qa | bert_padded)
         length=${SMALL:+16} batch=32
         fields="input_ids:I64:${length:-384}:28996 label:I64:2:${length:-384}"
+        [ "$1" = bert_base_qa ] || fields="attention_mask:I64:${length:-384}:2 $fields"
         network="{ type: 'bert', dropout: 0, vocabulary: 28996, loss: 'span'$small }"
         ;;
     resnet50)

@@ -52,6 +52,8 @@ def build(archs):
 
 # --- an archive
 
+ARCHIVE_MOST = 64 << 20  # bytes that go to a machine that is lent
+
 BESIDE = """#!/bin/sh
 # the libraries of the archive, for this program alone: a peer has its own
 here=$(cd "$(dirname "$0")/{up}" && pwd)
@@ -76,6 +78,14 @@ def copy_programs(to):
             shutil.copy(library, f"{to}/{BUILT}/lib")
 
 
+def size_of(archive):
+    """In MiB; an archive that a machine that is lent does not take ends the program."""
+    size = os.path.getsize(archive)
+    if size > ARCHIVE_MOST:
+        sys.exit(f"{archive}: {size / 2**20:.1f} MiB, and a machine that is lent takes {ARCHIVE_MOST >> 20}")
+    return size >> 20
+
+
 def pack(archive):
     """A folder that is laid out as this one, with all that runs and what its programs are linked with."""
     build(os.environ.get("ARCHS", "90"))
@@ -94,7 +104,7 @@ def pack(archive):
             file.write(output(["git", "rev-parse", "--short", "HEAD"]))
         subprocess.run(["tar", "-C", work, "-cJf", archive, "tequio-gpu-check"], check=True,
                        env={**os.environ, "XZ_OPT": "-9"})
-    print(f"written: {archive}, {os.path.getsize(archive) >> 20} MiB. There: tar xf, "
+    print(f"written: {archive}, {size_of(archive)} MiB. There: tar xf, "
           "tequio-gpu-check/scripts/gpu-check")
     return 0
 

@@ -302,8 +302,8 @@ def examples():
 
 
 def stages_of_tests(lease):
-    known = {"lt_matmuls": 20, "op_value": 40, "bits": 30, "storage": 20, "step": 15, "precision": 20,
-             "precision_conv": 25, "op_gradient": 60, "models": 60}
+    known = {"lt_matmuls": 20, "op_value": 40, "attention_halves": 10, "bits": 30, "storage": 20, "step": 15,
+             "precision": 20, "precision_conv": 25, "op_gradient": 60, "models": 60}
     there = setting("TESTS", "").split() or machine.built_tests()
     tests = sorted(there, key=lambda name: list(known).index(name) if name in known else len(known))
     for name in tests:
@@ -324,8 +324,8 @@ def all_stages(lease, has_tests, chip=90):
     precisions = setting("PRECISIONS", half if lease else "bf16 tf32 f32").split()
     rounds = setting("ROUNDS", "1" if lease else "3")
     tests = list(stages_of_tests(lease)) if has_tests else []
-    smoke = [s for s in tests if s.name in ("tests: lt_matmuls", "tests: op_value")]
-    shapes = models if setting("MODELS", "") else [*models, "gqa_decoder"]
+    smoke = [s for s in tests if s.name in ("tests: lt_matmuls", "tests: op_value", "tests: attention_halves")]
+    shapes = models if setting("MODELS", "") else [*models, "bert_padded", "gqa_decoder"]
     table = smoke + [Stage("gradients", f"gradients: {m}", 35, gradients(m, half)) for m in shapes]
     table += [Stage("figures", f"figures: {m} {p}", 130, row(m, p, rounds)) for p in precisions for m in models]
     table += [Stage("weights", f"weights: {m}", 35, weights(m, half)) for m in models]

@@ -23,6 +23,7 @@ typedef struct backend_program backend_program;
 typedef struct backend_options {
     int threads;            /* CPU: size of the OpenMP team of this lane; >= 1 */
     int device;             /* CUDA ordinal */
+    unsigned unused;        /* CUDA: bits 1 << QUEUE_.. of the queues that will be given nothing */
 } backend_options;
 
 /* What there is to compute on. */

@@ -39,14 +39,15 @@ static int64_t longest_of(const dataset *d)
     return longest;
 }
 
-static status prepare(bucketing *b, error *err)
+status bucketing_prepare(const dataset *d, const uint32_t *lengths, int64_t n, uint32_t multiple, int most,
+                         uint32_t ret[BUCKET_PREPARED], int *ret_n, error *err)
 {
-    uint32_t most = (uint32_t)longest_of(b->o.dataset);
-    TRY(bucket_prepare(b->lengths, b->n, b->o.multiple, b->o.lengths, b->prepared, &b->n_prepared, err));
-    for (int i = 0; i < b->n_prepared; i++)
-        if (b->prepared[i] >= most) {
-            b->prepared[i] = most;
-            b->n_prepared = i + 1;
+    uint32_t longest = (uint32_t)longest_of(d);
+    TRY(bucket_prepare(lengths, n, multiple, most, ret, ret_n, err));
+    for (int i = 0; i < *ret_n; i++)
+        if (ret[i] >= longest) {
+            ret[i] = longest;
+            *ret_n = i + 1;
         }
     return OK;
 }
@@ -67,7 +68,8 @@ status bucketing_create(const bucketing_options *options, bucketing **ret, error
     for (int i = 0; i < EPOCHS; i++)
         b->kept[i].epoch = -1;
     pthread_mutex_init(&b->lock, NULL);
-    status st = prepare(b, err);
+    status st = bucketing_prepare(b->o.dataset, lengths, b->n, b->o.multiple, b->o.lengths, b->prepared,
+                                  &b->n_prepared, err);
     if (st == OK && b->o.max_tokens)
         st = length_kinds_make(&(length_kinds_options){.lengths = lengths,
                                                        .n = b->n,

@@ -30,6 +30,10 @@ typedef struct bucketing_options {
 MUST_USE status bucketing_create(const bucketing_options *options, bucketing **ret, error *err);
 void bucketing_destroy(bucketing **b);
 
+/* bucket_prepare for these lengths, none above that of the fields. */
+MUST_USE status bucketing_prepare(const dataset *d, const uint32_t *lengths, int64_t n, uint32_t multiple, int most,
+                                  uint32_t ret[BUCKET_PREPARED], int *ret_n, error *err);
+
 /* Every shape that batches have; [0] is the largest of the longest. Returns how many. */
 size_t bucketing_shapes(const bucketing *b, batch_shape ret[BATCH_SHAPES]);
 

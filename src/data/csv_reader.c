@@ -1,13 +1,15 @@
 /*
- * Rows of a table as examples (reader.h): columns of numbers, columns of categories and a label.
+ * Rows of a table as examples (reader.h): columns of numbers, columns of categories, texts and a label.
  * The whole file is turned into numbers at opening, so everything that can be wrong with it is
  * found then.
  */
 #include "data/reader.h"
 
 #include "common/base/alloc.h"
+#include "common/base/log.h"
 #include "data/column.h"
 #include "data/csv.h"
+#include "data/csv_texts.h"
 #include "data/source.h"
 
 #include <stdlib.h>
@@ -18,6 +20,7 @@ typedef struct csv_reader {
     const char *path;           /* while it is opened */
     size_t n, n_numbers;        /* columns: numbers, then categories, then the label */
     column *columns;
+    csv_texts texts;
     bool has_label;
     column unread_label;        /* where labels are not read: its words, if there are any */
     int64_t *sizes;             /* of the categories */
@@ -31,6 +34,8 @@ static void close_reader(dataset *d)
     for (size_t i = 0; i < r->n; i++)
         column_fini(&r->columns[i]);
     column_fini(&r->unread_label);
+    csv_texts_fini(&r->texts);
+    mem_free(r->base.lengths);
     free(r->columns);
     free(r->sizes);
     free(r->vocabulary);
@@ -51,6 +56,8 @@ static status csv_reader_read_example(const dataset *d, int64_t example, void *c
     int64_t *categories = inputs > r->n_numbers ? ret[field++] : NULL;
     for (; i < inputs; i++)
         *categories++ = r->columns[i].ids[example];
+    if (r->texts.encoder)
+        field += csv_texts_read(&r->texts, (size_t)example, ret + field);
     if (r->has_label && r->columns[i].kind == COLUMN_NUMBER)
         *(float *)ret[field] = r->columns[i].numbers[example];
     else if (r->has_label)
@@ -85,6 +92,8 @@ static void contents(const dataset *d, content_digest *ret)
         else
             content_digest_add(ret, c->ids + d->first, rows * sizeof *c->ids);
     }
+    if (r->texts.encoder)
+        csv_texts_contents(&r->texts, (size_t)d->first, rows, ret);
 }
 
 static const reader_ops csv_ops = {.read = csv_reader_read_example,
@@ -109,9 +118,9 @@ static void add_columns(csv_reader *r, const json_t *names, column model)
 static status choose_columns(csv_reader *r, const csv_reader_options *o, error *err)
 {
     size_t n = json_array_size(o->numeric) + json_array_size(o->categorical);
-    if (n == 0)
+    if (n == 0 && !o->text && !o->pair)
         return FAIL(err, E_CONFIG,
-                    "dataset_reader: names no columns to read: set numeric, categorical or both");
+                    "dataset_reader: names no columns to read: set numeric, categorical, text or several of them");
     r->columns = xcalloc(n + 1, sizeof *r->columns);
     add_columns(r, o->numeric, (column){.kind = COLUMN_NUMBER, .scaling = o->scaling});
     r->n_numbers = r->n;
@@ -126,23 +135,45 @@ static status choose_columns(csv_reader *r, const csv_reader_options *o, error *
     return OK;
 }
 
+/* Its text is opened once it is known where it stands. */
+static status choose_texts(csv_reader *r, const csv_reader_options *o, const json_t *known, error *err)
+{
+    text_encoder_options how = {.tokenizer = {.option = "dataset_reader.tokenizer",
+                                              .path = o->tokenizer,
+                                              .vocabulary = known,
+                                              .origin = known ? o->vocabulary->origin : NULL},
+                                .most = o->most,
+                                .has_pair = o->pair != NULL,
+                                .refuses_long = o->refuses_long};
+    if (!o->text && !o->pair)
+        return OK;
+    if (!o->text)
+        return FAIL(err, E_CONFIG, "dataset_reader.pair: '%s' is the second text; set text, the first", o->pair);
+    if (!o->tokenizer)
+        return FAIL(err, E_CONFIG, "dataset_reader.tokenizer: null, but column '%s' is a text; name a tokenizer.json, "
+                                   "or its folder", o->text);
+    r->texts.columns[0].name = o->text;
+    r->texts.columns[1].name = o->pair;
+    return csv_texts_open(&r->texts, &how, err);
+}
+
 /* By its name in the first line or in dataset_reader.columns, or else by its number from 0. */
-static status find_column(csv_reader *r, const char *const *names, column *c, error *err)
+static status find_column(const csv_reader *r, const char *const *names, const char *name, size_t *ret, error *err)
 {
     size_t i = 0;
-    while (i < r->n_columns && !(names[i] && strcmp(names[i], c->name) == 0))
+    while (i < r->n_columns && !(names[i] && strcmp(names[i], name) == 0))
         i++;
     char *end = NULL;
-    if (i == r->n_columns && c->name[0] >= '0' && c->name[0] <= '9') {
-        unsigned long long number = strtoull(c->name, &end, 10);
+    if (i == r->n_columns && name[0] >= '0' && name[0] <= '9') {
+        unsigned long long number = strtoull(name, &end, 10);
         if (!*end && number < r->n_columns)
             i = (size_t)number;
     }
-    c->place = i;
+    *ret = i;
     if (i < r->n_columns)
         return OK;
-    const char *near = config_did_you_mean(c->name, names, names[0] ? r->n_columns : 0);
-    return FAIL(err, E_DATA, "'%s': has no column '%s' among its %zu%s%s%s", r->path, c->name,
+    const char *near = config_did_you_mean(name, names, names[0] ? r->n_columns : 0);
+    return FAIL(err, E_DATA, "'%s': has no column '%s' among its %zu%s%s%s", r->path, name,
                 r->n_columns, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
@@ -174,7 +205,9 @@ static status find_columns(csv_reader *r, const csv_reader_options *o, const csv
     }
     status st = OK;
     for (size_t i = 0; i < r->n && st == OK; i++)
-        st = find_column(r, names, &r->columns[i], err);
+        st = find_column(r, names, r->columns[i].name, &r->columns[i].place, err);
+    for (size_t i = 0; i < CSV_TEXTS && r->texts.columns[i].name && st == OK; i++)
+        st = find_column(r, names, r->texts.columns[i].name, &r->texts.columns[i].place, err);
     free(names);
     return st;
 }
@@ -191,10 +224,8 @@ static const char *section_of(const csv_reader *r, size_t i)
                                                     : CATEGORICAL];
 }
 
-static status load_vocabulary(csv_reader *r, const reader_vocabulary *given, error *err)
+static status load_vocabulary(csv_reader *r, const json_t *whole, const reader_vocabulary *given, error *err)
 {
-    json_t *whole = NULL;
-    TRY(json_parse(given->text, strlen(given->text), given->origin, E_DATA, &whole, err));
     status st = OK;
     for (size_t i = 0; i < r->n && st == OK; i++) {
         const json_t *section = json_object_get(whole, section_of(r, i));
@@ -205,7 +236,6 @@ static status load_vocabulary(csv_reader *r, const reader_vocabulary *given, err
     const json_t *known = json_object_get(json_object_get(whole, sections[LABEL]), label->name);
     if (st == OK && label->name && known)
         st = column_load(label, known, given->origin, err);
-    json_decref(whole);
     return st;
 }
 
@@ -223,6 +253,8 @@ static void csv_reader_write_vocabulary(csv_reader *r)
         }
         json_object_set_new(section, r->columns[i].name, one);
     }
+    if (r->texts.encoder)
+        reader_tokenizer_tell(text_encoder_tokenizer(r->texts.encoder), whole);
     r->vocabulary = json_text(whole);
     json_decref(whole);
 }
@@ -248,6 +280,8 @@ static status take_row(csv_reader *r, const csv_reader_options *o, const csv *c,
         TRYF(column_take(&r->columns[i], row, is_missing(o->missing, word) ? NULL : word, err), err,
              "'%s': line %zu", r->path, c->row_line);
     }
+    if (r->texts.encoder)
+        TRYF(csv_texts_take(&r->texts, c, err), err, "'%s': line %zu", r->path, c->row_line);
     return OK;
 }
 
@@ -299,12 +333,30 @@ static void csv_reader_describe_fields(csv_reader *r)
                                                 .rank = 1,
                                                 .dim = {(int64_t)n_words},
                                                 .sizes = r->sizes};
+    if (r->texts.encoder)
+        d->n_fields += text_encoder_fields(r->texts.encoder, d->fields + d->n_fields);
     const column *label = r->has_label ? &r->columns[r->n - 1] : NULL;
     if (label && label->kind == COLUMN_NUMBER)
         d->fields[d->n_fields++] = (data_field){.name = "label", .dtype = DT_F32};
     else if (label)
         d->fields[d->n_fields++] =
             (data_field){.name = "label", .dtype = DT_I64, .classes = column_size(label)};
+}
+
+static status take_lengths(csv_reader *r, error *err)
+{
+    void *room = NULL;
+    size_t rows = (size_t)r->base.examples;
+    if (!r->texts.encoder)
+        return OK;
+    TRY(mem_alloc(rows * sizeof *r->base.lengths, "the lengths of examples", &room, err));
+    r->base.lengths = room;
+    for (size_t i = 0; i < rows; i++)
+        r->base.lengths[i] = csv_texts_length(&r->texts, i);
+    if (r->texts.n_cut)
+        LOG_W("CUT", "texts=%zu most=%lld: they have more tokens, and lose some", r->texts.n_cut,
+              (long long)r->texts.most);
+    return OK;
 }
 
 status csv_reader_open(const csv_reader_options *options, const char *path, dataset **ret,
@@ -317,15 +369,20 @@ status csv_reader_open(const csv_reader_options *options, const char *path, data
     csv_reader *r = xcalloc(1, sizeof *r);
     r->base.ops = &csv_ops;
     r->path = path;
+    json_t *known = NULL;
     status st;
     TRY_OUT(st, choose_columns(r, options, err));
-    if (options->vocabulary)
-        TRY_OUT(st, load_vocabulary(r, options->vocabulary, err));
+    TRY_OUT(st, reader_vocabulary_parse(options->vocabulary, &known, err));
+    if (known)
+        TRY_OUT(st, load_vocabulary(r, known, options->vocabulary, err));
+    TRY_OUT(st, choose_texts(r, options, known, err));
     TRY_OUT(st, read_rows(r, options, &c, count_lines(&text), err));
+    TRY_OUT(st, take_lengths(r, err));
     csv_reader_describe_fields(r);
     csv_reader_write_vocabulary(r);
     *ret = &r->base;
 out:
+    json_decref(known);
     csv_close(&c);
     source_close(&text);
     if (st != OK)
@@ -355,6 +412,11 @@ status csv_reader_configure(const reader_request *request, dataset **ret, error 
         .columns = config_json(reader, "columns"),
         .numeric = config_json(reader, "numeric"),
         .categorical = config_json(reader, "categorical"),
+        .text = config_str(reader, "text"),
+        .pair = config_str(reader, "pair"),
+        .tokenizer = config_str(reader, "tokenizer"),
+        .most = config_int(reader, "max_sequence_length"),
+        .refuses_long = strcmp(config_str(reader, "on_long"), "fail") == 0,
         .label = config_str(reader, "label"),
         .without_labels = request->without_labels,
         .label_is_number = strcmp(config_str(reader, "label_is"), "number") == 0,

@@ -144,6 +144,7 @@ typedef struct data_batch {
 } data_batch;
 
 typedef struct bucketing bucketing; /* bucketing.h */
+typedef struct batch_lengths batch_lengths; /* batch_lengths.h */
 
 typedef struct loader_options {
     const dataset *dataset;         /* kept until loader_destroy */
@@ -152,7 +153,8 @@ typedef struct loader_options {
     bool shuffle;
     bucketing *buckets;             /* which examples a batch has, and how long it is; NULL: they come in the
                                      * order of `shuffle`, as long as the fields say. Kept */
-    int64_t length;                 /* of every batch, no example being longer; 0: as `buckets` has it */
+    const batch_lengths *lengths;   /* how long batches are that come in the order of the examples; NULL. Kept */
+    int64_t length;                 /* of every batch, no example being longer; 0: as the others have it */
     const config *augment;          /* section dataset_reader.augment, or NULL; kept */
     size_t depth;                   /* buffers in the ring, >= 2 */
     bool bytes;                     /* leave bytes as they are, where augmentation can too */

@@ -4,6 +4,14 @@
 #include "common/base/alloc.h"
 #include "data/index/record_set.h"
 
+#include <string.h>
+
+status reader_vocabulary_parse(const reader_vocabulary *v, json_t **ret, error *err)
+{
+    *ret = NULL;
+    return v ? json_parse(v->text, strlen(v->text), v->origin, E_DATA, ret, err) : OK;
+}
+
 const char *dataset_vocabulary(const dataset *d)
 {
     return d->ops->vocabulary ? d->ops->vocabulary(d) : NULL;

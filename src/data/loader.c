@@ -11,6 +11,7 @@
 #include "common/base/alloc.h"
 #include "common/base/thread.h"
 #include "data/augment.h"
+#include "data/batch_lengths.h"
 #include "data/bucketing.h"
 
 #include <stdlib.h>
@@ -61,7 +62,7 @@ static size_t scratch_bytes(const data_field *f)
 /* Is such a field other in a batch than as it is read? */
 static bool is_moved(const loader *l, const data_field *f)
 {
-    bool is_cut = l->options.buckets || l->options.length;
+    bool is_cut = l->options.buckets || l->options.lengths || l->options.length;
     return (augment_is_on(&l->augment) && augment_takes(f)) || (is_cut && f->varies);
 }
 
@@ -100,6 +101,8 @@ static status choose_examples(const loader *l, buffer *b, error *err)
     b->batch.shape = (batch_shape){.examples = slot->n, .length = l->options.length};
     if (l->options.buckets)
         TRY(bucketing_batch(l->options.buckets, slot, b->examples, &b->batch.shape.length, err));
+    else if (l->options.lengths)
+        b->batch.shape.length = batch_lengths_of(l->options.lengths, slot->first, slot->n);
     for (int64_t i = 0; !l->options.buckets && i < slot->n; i++)
         b->examples[i] = dataset_of_epoch(
             l->options.dataset, slot->epoch,

@@ -7,6 +7,7 @@
 #define TEQUIO_DATA_READER_H
 
 #include "common/base/content_digest.h"
+#include "common/base/json.h"
 #include "data/column.h"
 #include "data/data.h"
 
@@ -15,6 +16,9 @@ typedef struct reader_vocabulary {
     const char *text;               /* JSON */
     const char *origin;             /* names it in messages */
 } reader_vocabulary;
+
+/* Its JSON, a new reference; NULL where none is given. E_DATA. */
+MUST_USE status reader_vocabulary_parse(const reader_vocabulary *v, json_t **ret, error *err);
 
 /* How a section `dataset_reader` is to be carried out on a file. */
 typedef struct reader_request {
@@ -79,6 +83,7 @@ MUST_USE status idx_reader_configure(const reader_request *request, dataset **re
 
 typedef struct text_reader_options {
     const char *tokenizer;          /* "characters" (also if NULL), "bytes", or where a tokenizer is */
+    const char *option;             /* that says so, for messages; NULL: its path stands there */
     const char *end_of_text;        /* its token behind each file; NULL: none */
     const reader_vocabulary *vocabulary; /* NULL: made from the text itself */
     int64_t context;                /* tokens of an example; >= 1 */
@@ -111,6 +116,10 @@ typedef struct csv_reader_options {
     bool header;                    /* the first line names the columns */
     const json_t *columns;          /* their names, a list; NULL: those of the header, or none */
     const json_t *numeric, *categorical; /* which to read, lists; NULL: none */
+    const char *text, *pair;        /* which are texts (csv_texts.h); NULL: none */
+    const char *tokenizer;          /* of these: its path; NULL: none */
+    int64_t most;                   /* tokens of an example at most */
+    bool refuses_long;              /* one of more is refused, else cut off */
     const char *label;              /* which is the label; NULL: none */
     bool without_labels;            /* it is not read; `columns` may name it though it is not there */
     bool label_is_number;           /* not a class */
@@ -121,7 +130,7 @@ typedef struct csv_reader_options {
 } csv_reader_options;
 
 /* Rows of a table, plain or gzip: "numeric" f32 [columns], "categorical" i64 [columns] with sizes,
- * "label" i64 [] with classes or f32 []; column.h says how words become numbers. */
+ * the fields of texts, "label" i64 [] with classes or f32 []; column.h says how words become numbers. */
 MUST_USE status csv_reader_open(const csv_reader_options *options, const char *path, dataset **ret,
                                 error *err);
 MUST_USE status csv_reader_configure(const reader_request *request, dataset **ret, error *err);

@@ -1,4 +1,5 @@
 /* The readers of data, by the word of `dataset_reader.type`. */
+#include "data/allennlp_vocabulary.h"
 #include "data/reader.h"
 
 #include "common/base/alloc.h"
@@ -148,7 +149,8 @@ status dataset_open_as(const config *reader, const char *path, const dataset_opt
     buf text = BUF_INIT;
     if (!given.text && config_str(reads, "vocabulary")) {
         given.origin = config_str(reads, "vocabulary");
-        TRY(fs_read(given.origin, VOCABULARY_LIMIT, &text, err));
+        TRY(allennlp_vocabulary_is(given.origin) ? allennlp_vocabulary_read(given.origin, &text, err)
+                                                 : fs_read(given.origin, VOCABULARY_LIMIT, &text, err));
         given.text = text.data ? text.data : "";
     }
     request.vocabulary = given.text ? &given : NULL;

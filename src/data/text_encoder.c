@@ -2,8 +2,6 @@
 #include "data/text_encoder.h"
 
 #include "common/base/alloc.h"
-#include "common/base/gcs.h"
-#include "common/base/json.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -76,7 +74,7 @@ static status check_room(const text_encoder *e, const text_encoder_options *o, e
     status st = tokenizer_encode(e->tokenizer, &empty, e->has_pair ? &empty : NULL, &how, s, &all, err);
     if (st == OK && all.whole >= (size_t)e->most)
         st = FAIL(err, E_CONFIG, "%s: most: %" PRId64 " tokens leave no room beside the tokenizer's %zu special ones",
-                  o->option, e->most, all.whole);
+                  o->tokenizer.option, e->most, all.whole);
     text_encoder_give_back(e, s);
     return st;
 }
@@ -96,21 +94,10 @@ static void read_file_options(text_encoder *e)
     e->how = (tokenizer_options){.truncation = &e->truncation, .padding = &e->no_padding};
 }
 
-static status open_tokenizer(const text_encoder_options *o, tokenizer **ret, error *err)
-{
-    char *path = NULL;
-    TRYF(gcs_path(o->tokenizer, &path, err), err, "%s", o->option);
-    status st = tokenizer_open(path, ret, err);
-    free(path);
-    if (st != OK && err)
-        error_prepend(err, "%s", o->option);
-    return st;
-}
-
 status text_encoder_open(const text_encoder_options *options, text_encoder **ret, error *err)
 {
     tokenizer *t = NULL;
-    TRY(open_tokenizer(options, &t, err));
+    TRY(reader_tokenizer_open(&options->tokenizer, &t, err));
     text_encoder *e = xcalloc(1, sizeof *e);
     e->tokenizer = t;
     e->most = options->most;
@@ -155,29 +142,6 @@ void text_encoder_describe(const text_encoder *e, buf *ret)
 {
     buf_addf(ret, "tokenizer %s pair=%d most=%" PRId64 " refuses=%d\n", tokenizer_fingerprint(e->tokenizer),
              e->has_pair, e->most, e->refuses_long);
-}
-
-/* --- the same tokenizer for all data --- */
-
-static const char vocabulary_key[] = "tokenizer_sha256";
-
-void text_encoder_tell(const text_encoder *e, json_t *vocabulary)
-{
-    json_object_set_new(vocabulary, vocabulary_key, json_string(tokenizer_fingerprint(e->tokenizer)));
-}
-
-status text_encoder_check(const text_encoder *e, const json_t *vocabulary, const char *origin, error *err)
-{
-    const char *known = json_string_value(json_object_get(vocabulary, vocabulary_key)),
-               *ours = tokenizer_fingerprint(e->tokenizer);
-    if (!known)
-        return FAIL(err, E_DATA, "'%s': does not say which tokenizer the training data were read by", origin);
-    if (strcmp(known, ours) != 0)
-        return FAIL(err, E_DATA,
-                    "'%s': the training data were read by another tokenizer (its sha256 is %.16s..., that of this one "
-                    "%.16s...)",
-                    origin, known, ours);
-    return OK;
 }
 
 /* --- examples --- */

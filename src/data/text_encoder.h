@@ -1,7 +1,6 @@
 /*
  * text_encoder: from texts to the fields that models of tokens take. It is what all readers of texts have in
- * common: the tokenizer that a configuration names, opened and checked; the fields and what they are filled up
- * with; and how it is seen that other data are read by the same tokenizer.
+ * common: the tokenizer that a configuration names; the fields and what they are filled up with.
  *
  *   input_ids       int64 [most]   token ids, data_field.tokens many; then the tokenizer's padding token
  *   attention_mask  int64 [most]   1 where there is a token, 0 behind
@@ -13,22 +12,21 @@
  * A reader that makes windows or tokens of its own encodes with text_encoder_tokenizer and a borrowed scratch, and
  * puts what it made by text_encoder_put.
  *
- * Errors: E_DATA, E_IO of the tokenizer's files, named by `option`; E_CONFIG.
+ * Errors: those of reader_tokenizer.h; E_CONFIG.
  * Threads: any number, once it is open.
  */
 #ifndef TEQUIO_DATA_TEXT_ENCODER_H
 #define TEQUIO_DATA_TEXT_ENCODER_H
 
 #include "data/data.h"
-#include "text/tokenizer.h"
+#include "data/reader_tokenizer.h"
 
 typedef struct text_encoder text_encoder;
 
 enum { TEXT_FIELDS = 3 };
 
 typedef struct text_encoder_options {
-    const char *option;     /* the configuration's that names the tokenizer: for messages */
-    const char *tokenizer;  /* its folder or file (tokenizer.h), gs:// too */
+    reader_tokenizer tokenizer;
     int64_t most;           /* tokens of an example, special ones too; 1 .. 2^31-1 */
     bool has_pair;          /* examples are of two texts */
     bool refuses_long;      /* an example of more tokens is E_DATA */
@@ -43,13 +41,6 @@ const tokenizer *text_encoder_tokenizer(const text_encoder *e);
 size_t text_encoder_fields(const text_encoder *e, data_field ret[TEXT_FIELDS]);
 /* Appends what decides the tokens of a text, for the name of what is kept of them (a survey's). */
 void text_encoder_describe(const text_encoder *e, buf *ret);
-
-/* --- the same tokenizer for all data --- */
-
-/* Sets "tokenizer_sha256" in a vocabulary, which the job keeps (dataset_vocabulary). */
-void text_encoder_tell(const text_encoder *e, json_t *vocabulary);
-/* E_DATA unless the vocabulary says this tokenizer. */
-MUST_USE status text_encoder_check(const text_encoder *e, const json_t *vocabulary, const char *origin, error *err);
 
 /* --- examples --- */
 

@@ -5,6 +5,7 @@
 #include "common/parts/steps.h"
 #include "evaluator/batch_scores.h"
 #include "evaluator/evaluation_metrics.h"
+#include "evaluator/evaluation_shapes.h"
 #include "evaluator/params.h"
 #include "exec/budget.h"
 #include "exec/exec.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FULL_BATCH, LAST_BATCH, VARIANTS, RING = 2 };
+enum { LARGEST, RING = 2 };
 
 struct evaluation {
     const atomic_bool *stop;
@@ -27,7 +28,8 @@ struct evaluation {
     prediction says;             /* of predictions */
     evaluation_metrics *metrics; /* NULL: none are listed */
     batch_scores scores;         /* of the last run */
-    graph *graphs[VARIANTS]; /* the last batch may be smaller; NULL if it is not */
+    evaluation_shapes shapes;
+    graph *graphs[EVALUATION_SHAPES]; /* [shapes.n] */
     flat *flat;
     float *params;
     exec *exec;
@@ -67,7 +69,8 @@ static status evaluation_open_data(evaluation *e, const evaluation_options *o, e
 
 static loader_options how_to_load(const evaluation *e, int64_t batch)
 {
-    return (loader_options){.dataset = e->data, .batch_size = batch, .depth = RING};
+    return (loader_options){
+        .dataset = e->data, .batch_size = batch, .lengths = e->shapes.lengths, .depth = RING};
 }
 
 /* The CPU does not multiply float16: there, what was trained with it is computed in float32. */
@@ -92,23 +95,40 @@ static status request_of(const evaluation *e, const evaluation_options *o, int64
     return o->predict ? model_scores(ret, o->predict, &ret->scores, err) : OK;
 }
 
+/* Of batches of that shape. */
+static status build_graph(const evaluation *e, const model_request *of, batch_shape shape, graph **ret, error *err)
+{
+    data_field fields[DATA_FIELDS];
+    model_request request = *of;
+    data_fields_of_length(of->fields, of->n_fields, shape.length, fields);
+    request.fields = fields;
+    request.batch_size = shape.examples;
+    TRY(model_build(&request, ret, err));
+    return e->metrics ? evaluation_metrics_keep(e->metrics, *ret, err) : OK;
+}
+
+static status open_metrics(evaluation *e, const evaluation_options *o, const model_request *of, error *err)
+{
+    data_field fields[DATA_FIELDS];
+    model_request request = *of;
+    data_fields_of_length(of->fields, of->n_fields, e->shapes.at[LARGEST].length, fields);
+    request.fields = fields;
+    if (o->predict)
+        return prediction_of(&request, e->graphs[LARGEST], &e->says, err);
+    e->has_perplexity = model_gives(e->graphs[LARGEST], request.fields, request.n_fields, "perplexity");
+    TRY(evaluation_metrics_open(o->config, e->data, &request, e->graphs[LARGEST], &e->metrics, err));
+    return e->metrics ? evaluation_metrics_keep(e->metrics, e->graphs[LARGEST], err) : OK;
+}
+
 static status build_graphs(evaluation *e, const evaluation_options *o, error *err)
 {
-    int64_t last = e->batches.examples % e->batches.batch_size;
     model_request request;
     TRY(request_of(e, o, e->batches.batch_size, &request, err));
-    TRY(model_build(&request, &e->graphs[FULL_BATCH], err));
-    if (o->predict)
-        TRY(prediction_of(&request, e->graphs[FULL_BATCH], &e->says, err));
-    e->has_perplexity =
-        model_gives(e->graphs[FULL_BATCH], request.fields, request.n_fields, "perplexity");
-    if (!o->predict)
-        TRY(evaluation_metrics_open(o->config, e->data, &request, e->graphs[FULL_BATCH], &e->metrics, err));
-    request.batch_size = last;
-    TRY(last > 0 ? model_build(&request, &e->graphs[LAST_BATCH], err) : OK);
-    for (int i = 0; i < VARIANTS && e->metrics; i++)
-        if (e->graphs[i])
-            TRY(evaluation_metrics_keep(e->metrics, e->graphs[i], err));
+    TRY(evaluation_shapes_choose(o->config, e->data, &request, o->whole_length, &e->shapes, err));
+    TRY(build_graph(e, &request, e->shapes.at[LARGEST], &e->graphs[LARGEST], err));
+    TRY(open_metrics(e, o, &request, err));
+    for (size_t i = LARGEST + 1; i < e->shapes.n; i++)
+        TRY(build_graph(e, &request, e->shapes.at[i], &e->graphs[i], err));
     return OK;
 }
 
@@ -151,9 +171,9 @@ static status need(void *user, int64_t batch, size_t *ret, error *err)
     model_request request;
     graph *g = NULL;
     if (batch == s->e->batches.batch_size)
-        return bytes_of(s, s->e->graphs[FULL_BATCH], batch, ret, err);
+        return bytes_of(s, s->e->graphs[LARGEST], batch, ret, err);
     TRY(request_of(s->e, s->o, batch, &request, err));
-    TRY(model_build(&request, &g, err));
+    TRY(build_graph(s->e, &request, (batch_shape){batch, s->e->shapes.at[LARGEST].length}, &g, err));
     status st = bytes_of(s, g, batch, ret, err);
     graph_destroy(&g);
     return st;
@@ -178,12 +198,11 @@ static status evaluation_build_model(evaluation *e, const evaluation_options *o,
     void *memory = NULL;
     TRY(build_graphs(e, o, err));
     TRY(check_memory(e, o, err));
-    TRY(model_flat(e->graphs[FULL_BATCH], &e->flat, err));
+    TRY(model_flat(e->graphs[LARGEST], &e->flat, err));
     TRY(mem_alloc((size_t)e->flat->n_elements * sizeof(float), "parameters", &memory, err));
     e->params = memory;
 
-    exec_options options = how_to_run(o, e->flat, (const graph *const *)e->graphs,
-                                      e->graphs[LAST_BATCH] ? 2 : 1);
+    exec_options options = how_to_run(o, e->flat, (const graph *const *)e->graphs, e->shapes.n);
     options.examples = e->batches.batch_size;
     TRY(exec_create(&options, &e->exec, err));
     exec_bind_params(e->exec, e->params);
@@ -215,12 +234,12 @@ void evaluation_close(evaluation **e)
     exec_destroy(&p->exec);
     evaluation_metrics_close(&p->metrics);
     batch_scores_fini(&p->scores);
-    for (int i = 0; i < VARIANTS; i++)
-        if (p->graphs[i])
-            graph_destroy(&p->graphs[i]);
+    for (size_t i = 0; i < p->shapes.n; i++)
+        graph_destroy(&p->graphs[i]);
     flat_destroy(&p->flat);
     mem_free(p->params);
     loader_destroy(&p->loader);
+    evaluation_shapes_fini(&p->shapes);
     dataset_close(&p->data);
     free(p);
     *e = NULL;
@@ -300,9 +319,9 @@ typedef status batch_use(evaluation *e, size_t variant, const data_batch *batch,
 static status run_batch(evaluation *e, int64_t index, int64_t next_index, batch_use *use, void *user, error *err)
 {
     step_slot slot = steps_slot(&e->batches, index, 0);
-    size_t variant = slot.n == e->batches.batch_size ? FULL_BATCH : LAST_BATCH;
     const data_batch *batch = NULL;
     TRY(loader_take(e->loader, &slot, &batch, err));
+    size_t variant = evaluation_shapes_find(&e->shapes, batch->shape);
     if (next_index < steps_batches_per_epoch(&e->batches)) {
         step_slot next = steps_slot(&e->batches, next_index, 0);
         loader_prefetch(e->loader, &next);

@@ -36,6 +36,7 @@ typedef struct evaluation_options {
     backend_choice device;
     const weights *predict;     /* the model of these weights, without labels: only for
                                  * evaluation_predict; NULL: with labels and loss */
+    bool whole_length;          /* batches are as long as their fields say */
     const atomic_bool *stop;    /* ends a run between two nodes; NULL: never. Kept */
     bool (*is_over)(void *user); /* true ends a run between two batches; NULL: never */
     void *user;

@@ -8,6 +8,7 @@
 #include "model/loss.h"
 #include "model/prediction.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,8 @@ struct evaluation_metrics {
     metric_source source;
     metric_list *list;
     metric_answer *answers; /* of a batch; NULL: nobody asks */
-    size_t answers_cap;
+    float *widened;         /* scores of a batch; NULL: none was shorter */
+    size_t answers_cap, widened_cap;
 };
 
 /* --- what the model and its loss give --- */
@@ -148,6 +150,7 @@ void evaluation_metrics_close(evaluation_metrics **m)
         return;
     metrics_close(&(*m)->list);
     free((*m)->answers);
+    free((*m)->widened);
     metric_settings_destroy(&(*m)->settings);
     arena_destroy(&(*m)->a);
     free(*m);
@@ -216,10 +219,30 @@ static status judge_all(evaluation_metrics *m, const float *scores, const data_b
     return OK;
 }
 
+/* Of spans in a batch that is padded to fewer positions than there are classes: the others behind, with the score of
+ * those where no answer may be. */
+static const float *widen(evaluation_metrics *m, const graph_value *scores, const float *from)
+{
+    int64_t has = scores->shape.dim[1], all = m->source.classes, examples = scores->shape.dim[0];
+    int64_t ends = product(&scores->shape, 2, scores->shape.rank);
+    if (!m->source.is_span || has == all)
+        return from;
+    GROW(m->widened, m->widened_cap, (size_t)(examples * all * ends));
+    for (int64_t i = 0; i < examples; i++) {
+        float *to = m->widened + i * all * ends;
+        memcpy(to, from + i * has * ends, (size_t)(has * ends) * sizeof *to);
+        for (int64_t k = has * ends; k < all * ends; k++)
+            to[k] = -FLT_MAX;
+    }
+    return m->widened;
+}
+
 status evaluation_metrics_add(evaluation_metrics *m, exec *e, size_t variant, const data_batch *batch, error *err)
 {
     const void *labels = field_of(batch, m->label);
-    const float *scores = exec_value(e, variant, m->says.name, NULL);
+    const graph_value *value = NULL;
+    const float *scores = exec_value(e, variant, m->says.name, &value);
+    scores = widen(m, value, scores);
     if (metrics_want_answers(m->list))
         TRY(judge_all(m, scores, batch, err));
     metric_batch b = {.examples = batch->slot.n,

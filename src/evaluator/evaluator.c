@@ -18,6 +18,7 @@
 #include "common/base/log.h"
 #include "common/base/wait_warning.h"
 #include "common/store/manifest.h"
+#include "evaluator/damages.h"
 #include "evaluator/evaluation.h"
 #include "evaluator/figures.h"
 #include "evaluator/files.h"
@@ -31,7 +32,6 @@
 #include <time.h>
 
 enum { POLL_MS = 100, TRY_MS = 1000, LOOK_US = 500 * 1000, DIFFERS_US = 2000 * 1000, NONE = -1 };
-enum { DAMAGED_US = 10 * 1000 * 1000 }; /* a checkpoint that cannot be read is tried again so often */
 
 typedef struct evaluator {
     const jobdir *dir;
@@ -43,10 +43,7 @@ typedef struct evaluator {
     events *events;         /* NULL until the first report */
     int64_t settled;        /* no checkpoint up to this step needs evaluating; NONE: not known */
     int64_t stumbled;       /* the step that could not be read last time; NONE */
-    int64_t damaged;        /* the one that could not be read twice, and is left alone; NONE */
-    int64_t damaged_us;     /* since when; the last try */
-    int64_t tried_us;
-    error damage;           /* what is wrong with it */
+    damages damages;        /* those that could not be read twice */
     int64_t whole;          /* the one that was read last; NONE */
     liveness liveness;
     double lost_s, start_s, warn_s; /* start_s: until the first sign of life */
@@ -113,7 +110,7 @@ static int64_t evaluator_choose(evaluator *e, const int64_t *list, size_t n, boo
     for (size_t i = n - 1; i-- > 0 && list[i] > e->settled;)
         if (!report_exists(e->dir, list[i]) && ends_epoch(e, list, i))
             return list[i];
-    e->settled = newest;
+    e->settled = e->damages.n ? e->settled : newest;
     if (!is_final(e, newest))
         return NONE;
     if (!report_is_final(e->dir, newest))
@@ -247,20 +244,19 @@ static status evaluate_open(evaluator *e, const checkpoint *c, const char *path,
     return st;
 }
 
-/* The master will set it aside, or others follow it. */
+/* The master is told, and sets it aside if it finds so, too; or others follow it. */
 static status leave_alone(evaluator *e, int64_t step, const error *why, error *err)
 {
-    int64_t now = clock_us();
     e->stumbled = NONE;
-    e->tried_us = now;
-    if (e->damaged != step) {
-        e->damaged = step;
-        e->damaged_us = now;
-        e->damage = *why;
-        LOG_W("DAMAGED", "checkpoint step=%lld cannot be evaluated: %s", (long long)step, why->text);
-    }
-    bool is_late = (double)(now - e->damaged_us) * 1e-6 >= e->lost_s;
+    const damage *one = damages_note(&e->damages, step, why);
+    bool is_late = (double)(one->tried_us - one->since_us) * 1e-6 >= e->lost_s;
     return is_late ? FAIL(err, E_DATA, "step %lld: %s", (long long)step, why->text) : OK;
+}
+
+static void note_whole(evaluator *e, int64_t step)
+{
+    e->whole = step;
+    damages_forget(&e->damages, step);
 }
 
 /* What was evaluated before may be damaged by now, and then the job goes back. */
@@ -272,7 +268,7 @@ static status check_whole(evaluator *e, int64_t step, bool *ret_whole, error *er
     status st = e->whole == step ? OK : checkpoint_open(path, true, &c, &why);
     *ret_whole = st == OK;
     if (st == OK)
-        e->whole = step;
+        note_whole(e, step);
     checkpoint_close(&c);
     free(path);
     return st == OK ? OK : leave_alone(e, step, &why, err);
@@ -290,7 +286,7 @@ static status evaluate_step(evaluator *e, int64_t step, error *err)
         st = checkpoint_open(path, true, &c, &why);
     if (st == OK) {
         e->stumbled = NONE;
-        e->whole = step;
+        note_whole(e, step);
         st = evaluate_open(e, c, path, err);
         if (st == E_LOST) { /* stopped, or what it is of counts no more: the next look tells */
             error_clear(err);
@@ -331,8 +327,9 @@ static status watch_for_life(evaluator *e, int64_t newest, error *err)
     if (newest != NONE)
         snprintf(name, sizeof name, "newest checkpoint step-%09lld", (long long)newest);
     bool is_lost = silent >= (e->liveness.has_lived ? e->lost_s : e->start_s);
-    if (is_lost && newest != NONE && newest == e->damaged)
-        return FAIL(err, E_DATA, "step %lld: %s", (long long)newest, e->damage.text);
+    const damage *of_newest = damages_find(&e->damages, newest);
+    if (is_lost && of_newest)
+        return FAIL(err, E_DATA, "step %lld: %s", (long long)newest, of_newest->why.text);
     if (is_lost)
         return FAIL(err, E_LOST,
                     "no sign of life in '%s' for %.0f s (%s): the master is gone, or distributed.%s "
@@ -377,20 +374,6 @@ static status check_config(evaluator *e, bool *ret_differs, error *err)
     return *ret_differs && is_due ? FAIL(err, st, "%s", why.text) : OK;
 }
 
-/* One that cannot be read is tried again after a while; one that has been away is another one. */
-static size_t without_damaged(evaluator *e, int64_t *list, size_t n)
-{
-    size_t kept = 0;
-    bool is_left_alone = clock_us() - e->tried_us < DAMAGED_US, is_there = false;
-    for (size_t i = 0; i < n; i++) {
-        is_there |= list[i] == e->damaged;
-        if (!is_left_alone || list[i] != e->damaged)
-            list[kept++] = list[i];
-    }
-    e->damaged = is_there ? e->damaged : NONE;
-    return kept;
-}
-
 /* One look and what follows from it. */
 static status evaluator_look(evaluator *e, bool *ret_done, error *err)
 {
@@ -403,7 +386,7 @@ static status evaluator_look(evaluator *e, bool *ret_done, error *err)
     size_t n = 0;
     TRY(checkpoint_list(e->dir, &list, &n, err));
     int64_t newest = n ? list[n - 1] : NONE;
-    n = without_damaged(e, list, n);
+    n = damages_take_out(&e->damages, list, n);
     int64_t step = evaluator_choose(e, list, n, &final);
     free(list);
     if (final && !done)
@@ -417,10 +400,9 @@ status evaluator_run(const evaluator_options *options, error *err)
     evaluator e = {
         .dir = options->dir,
         .stop = options->stop,
+        .damages = {.dir = options->dir},
         .settled = NONE,
         .stumbled = NONE,
-        .damaged = NONE,
-        .damage = ERROR_INIT,
         .whole = NONE,
         .liveness = liveness_begin(options->dir, c, config_f64(c, "distributed.start_timeout")),
         .lost_s = options->lost_timeout_s > 0.0 ? options->lost_timeout_s
@@ -444,8 +426,12 @@ status evaluator_run(const evaluator_options *options, error *err)
     bool done = false;
     while (st == OK && !done && !is_stopped(&e))
         st = evaluator_look(&e, &done, err);
-    if (done)
+    if (done) {
         checkpoint_sweep_pins(e.dir); /* an earlier life's: the master may have left before it died */
+        if (liveness_done(&e.liveness)) /* else the master may not have read of them yet, and removes it */
+            damages_withdraw(&e.damages);
+    }
+    damages_fini(&e.damages);
     evaluation_close(&e.evaluation);
     events_close(&e.events);
     heartbeat_end(&life);

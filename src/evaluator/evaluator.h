@@ -45,6 +45,7 @@ typedef struct evaluator_request {
     int64_t batch_size;         /* 0: validation_data_loader.batch_size */
     const char *batch_key;      /* where that is set, for messages; NULL: there */
     const char *vocabulary;     /* of the job; NULL: it has none */
+    bool whole_length;          /* batches are as long as their fields say (evaluation.h) */
     backend_choice device;
     const atomic_bool *stop;    /* NULL: never */
 } evaluator_request;

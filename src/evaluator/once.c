@@ -11,6 +11,7 @@ static status open_loaded(const evaluator_request *request, bool predicts, evalu
                               .batch_size = request->batch_size,
                               .batch_key = request->batch_key,
                               .vocabulary = request->vocabulary,
+                              .whole_length = request->whole_length,
                               .device = request->device,
                               .stop = request->stop};
     evaluation *e = NULL;

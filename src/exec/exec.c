@@ -79,7 +79,9 @@ static status allocate(exec *e, error *err)
 /* All that allocate needs to know. */
 static status exec_load(exec *e, const exec_options *options, error *err)
 {
-    TRYF(e->ops->open(&options->device, &e->device, err), err, "backend %s", e->ops->name);
+    backend_options device = options->device;
+    device.unused |= options->peers ? 0 : 1u << QUEUE_PEER;
+    TRYF(e->ops->open(&device, &e->device, err), err, "backend %s", e->ops->name);
     for (; e->n_variants < options->n_graphs; e->n_variants++) {
         variant *v = &e->variants[e->n_variants];
         status st =
@@ -90,6 +92,7 @@ static status exec_load(exec *e, const exec_options *options, error *err)
             variant_unload(v);
             return st;
         }
+        variant_cut(v, e->weights->ops->keeps_gradients);
     }
     exec_measure_loaded(e, options);
     return e->ops->queue ? capacity_check(e, options, err) : OK;

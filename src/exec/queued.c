@@ -67,11 +67,12 @@ static status need_part(const walk *w, int32_t part, bool *ret_sent, error *err)
     return w->e->weights->ops->need(w->e->weights, w->e, part, edition, ret_sent, err);
 }
 
-static status queued_need_parts(walk *w, int32_t node, error *err)
+/* Those that nodes in front of `end` read. */
+static status queued_need_parts(walk *w, int32_t end, error *err)
 {
     const part_events *events = &w->v->need;
     bool sent = false;
-    for (; w->needed < events->n && events->items[w->needed].node == node; w->needed++)
+    for (; w->needed < events->n && events->items[w->needed].node < end; w->needed++)
         TRY(need_part(w, events->items[w->needed].part, &sent, err));
     return sent ? compute_after_up(w->e, err) : OK;
 }
@@ -130,12 +131,12 @@ static status check_fault(const walk *w, size_t i, error *err)
                                    err);
 }
 
-static status add_parts(const walk *w, int32_t node, error *err)
+static status add_parts(const walk *w, int32_t last, error *err)
 {
     const part_events *events = &w->v->ready;
     if (!w->e->memory.grad || !w->hooks || !w->hooks->slot)
         return OK;
-    for (size_t i = w->sent; i < events->n && events->items[i].node == node; i++)
+    for (size_t i = w->sent; i < events->n && events->items[i].node <= last; i++)
         TRY(sums_add(w->e, w->hooks->slot, events->items[i].part, err));
     return OK;
 }
@@ -150,12 +151,13 @@ static status fetch_sent(const walk *w, int32_t part, error *err)
     return queue_of(e)->mark(e->device, QUEUE_DOWN, e->queued->landed[w->sent], err);
 }
 
-static status fetch_parts(walk *w, int32_t node, error *err)
+/* Those that nodes up to `last` make. */
+static status fetch_parts(walk *w, int32_t last, error *err)
 {
     const exec *e = w->e;
     const part_events *events = &w->v->ready;
-    TRY(add_parts(w, node, err));
-    for (bool first = true; w->sent < events->n && events->items[w->sent].node == node; w->sent++) {
+    TRY(add_parts(w, last, err));
+    for (bool first = true; w->sent < events->n && events->items[w->sent].node <= last; w->sent++) {
         int32_t part = events->items[w->sent].part;
         bool tells = e->queued->tells[w->sent] = !keeps_gradients(e) || !w->sent || w->keeps;
         if (tells && first)
@@ -206,7 +208,7 @@ static status give_segment(walk *w, const segment *s, error *err)
 {
     if (hooks_cancelled(w->hooks))
         return FAIL(err, E_LOST, "cancelled");
-    TRY(queued_need_parts(w, s->first, err));
+    TRY(queued_need_parts(w, s->end, err));
     TRY(segments_play(w->e, w->v, s, err));
     TRY(fetch_kept(w, s, err));
     TRY(fetch_parts(w, s->end - 1, err));

@@ -296,6 +296,7 @@ resident *resident_create(const backend_choice *device)
     r->store.optimizer = &r->optimizer;
     r->optimizer.ops = &optimizer;
     r->choice = *device;
+    r->choice.options.unused = 1u << QUEUE_UP | 1u << QUEUE_PEER;
     pthread_mutex_init(&r->lock, NULL);
     return r;
 }

@@ -176,15 +176,35 @@ static void schedule_parts(variant *v, const flat *layout)
     qsort(v->ready.items, v->ready.n, sizeof *v->ready.items, event_order);
 }
 
-static void cut_segments(variant *v)
+/* Of n places in the order of a run the i-th, from 0: the first, the second, the fourth .. stay, and likewise
+ * from the last one backwards. */
+static bool is_kept_apart(size_t i, size_t n)
+{
+    size_t from_end = i + 1 < n - i ? i + 1 : n - i;
+    return (from_end & (from_end - 1)) == 0;
+}
+
+/* In front of nodes where parts are needed, or (`behind` 1) behind those where they are ready. */
+static void cut_at(const part_events *e, int32_t behind, bool *is_cut)
+{
+    size_t n = 0, i = 0;
+    for (size_t k = 0; k < e->n; k++)
+        n += !k || e->items[k].node != e->items[k - 1].node;
+    for (size_t k = 0; k < e->n; k++)
+        if (!k || e->items[k].node != e->items[k - 1].node)
+            is_cut[e->items[k].node + behind] |= is_kept_apart(i++, n);
+}
+
+void variant_cut(variant *v, bool at_once)
 {
     int32_t n_nodes = graph_n_nodes(v->graph), first = 0;
     bool *is_cut = xcalloc((size_t)n_nodes + 2, sizeof *is_cut);
-    for (size_t i = 0; i < v->need.n; i++)
-        is_cut[v->need.items[i].node] = true;
-    for (size_t i = 0; i < v->ready.n; i++)
-        is_cut[v->ready.items[i].node + 1] = true;
+    if (!at_once)
+        cut_at(&v->need, 0, is_cut);
+    cut_at(&v->ready, 1, is_cut);
+    free(v->segments);
     v->segments = xcalloc((size_t)n_nodes + 1, sizeof *v->segments);
+    v->n_segments = 0;
     for (int32_t end = 1; end <= n_nodes; end++)
         if (is_cut[end] || end == n_nodes) {
             v->segments[v->n_segments++] = (segment){.first = first, .end = end};
@@ -217,7 +237,6 @@ status variant_load(variant *v, const backend_ops *ops, backend *device, const g
     TRY(place_constants(v, err));
     list_kept(v);
     schedule_parts(v, layout);
-    cut_segments(v);
     v->addresses = xcalloc((size_t)graph_n_values(g) + 1, sizeof *v->addresses);
     v->in_flat = xcalloc((size_t)graph_n_values(g) + 1, sizeof *v->in_flat);
     return OK;

@@ -2,9 +2,9 @@
  * One variant of an exec: a graph made ready to run. It holds the backend's program, the plan, the
  * kernel of every node, the address of every value, and at which nodes parts are needed and done.
  *
- * The order of making one: load (program, plan, kernels: sizes are known then), resolve (the
- * exec's slabs are allocated, so addresses are known), bind (parameters, any number of times). On a
- * device all addresses are the device's.
+ * The order of making one: load (program, plan, kernels: sizes are known then), cut (for a device that is
+ * played segments), resolve (the exec's slabs are allocated, so addresses are known), bind (parameters, any
+ * number of times). On a device all addresses are the device's.
  *
  * Threads: belongs to the thread of its exec.
  */
@@ -28,7 +28,8 @@ typedef struct part_events {
     size_t n;
 } part_events;
 
-/* Nodes that nothing interrupts: parts are needed in front of the first, or ready behind the last. */
+/* Nodes that nothing interrupts: parts that they read are needed in front of the first, those they make are
+ * ready behind the last. */
 typedef struct segment {
     int32_t first, end;
     backend_segment *recorded; /* NULL: its kernels are run one by one */
@@ -60,6 +61,14 @@ typedef struct variant {
 MUST_USE status variant_load(variant *v, const backend_ops *ops, backend *device, const graph *g,
                              const flat *layout, error *err);
 void variant_unload(variant *v);
+
+/* Cuts the run into segments, anew; before they are recorded. Each is a launch of its own, which takes the
+ * host longer than a small kernel takes the device: so a run of n places where parts are needed or ready is
+ * not cut at each, but at the first, the second, the fourth .. and likewise from the last one backwards. Then
+ * the first kernels wait for few parts, the last parts for few kernels, and copies go on beside what is
+ * between. `at_once`: whoever gives parts gives all of them before the first kernel, and nothing is cut where
+ * they are needed. */
+void variant_cut(variant *v, bool at_once);
 
 /* Fills the addresses of everything but the parameters; slabs[SLAB_PARAM] and slabs[SLAB_CONST]
  * are not looked at. */

@@ -19,6 +19,7 @@ struct graph {
     bool has_backward;
     graph_precision precision;
     bool half_weight_gradients;
+    bool library_dropout;
 };
 
 /* What is wrong with a tensor of this shape, "has a negative axis"; NULL if it can exist: no size is

@@ -90,3 +90,13 @@ bool graph_has_half_weight_gradients(const graph *g)
 {
     return g->half_weight_gradients;
 }
+
+void graph_allow_library_dropout(graph *g)
+{
+    g->library_dropout = true;
+}
+
+bool graph_has_library_dropout(const graph *g)
+{
+    return g->library_dropout;
+}

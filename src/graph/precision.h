@@ -27,4 +27,9 @@ graph_precision graph_precision_of(const graph *g);
 void graph_allow_half_weight_gradients(graph *g);
 bool graph_has_half_weight_gradients(const graph *g);
 
+/* A permission: a backend may drop probabilities of attention by a library's random numbers, which are other
+ * ones than backend/drop.h's, the same in both directions and at every run. */
+void graph_allow_library_dropout(graph *g);
+bool graph_has_library_dropout(const graph *g);
+
 #endif

@@ -17,7 +17,8 @@ void roster_plan(const roster_shape *shape, roster *ret)
         total += shape->counts[r];
     roster s = {.tasks = xcalloc((size_t)total, sizeof *s.tasks),
                 .primary = shape->primary,
-                .gcloud_job = shape->gcloud_job};
+                .gcloud_job = shape->gcloud_job,
+                .trial = shape->trial};
     for (size_t o = 0; o < COUNT_OF(order); o++)
         for (int i = 0; i < shape->counts[order[o]]; i++) {
             s.tasks[s.n] = (roster_task){.task = {.role = order[o], .index = i},
@@ -116,9 +117,15 @@ char *roster_tf_config(roster *s, int i)
         s->cluster = cluster_text(s);
     task self = s->tasks[i].task;
     const char *job = s->gcloud_job;
-    return xasprintf("{\"cluster\":%s,%s%s%s\"task\":{\"index\":%d,\"type\":\"%s\"}}", s->cluster,
-                     job ? "\"environment\":\"cloud\",\"job\":" : "", job ? job : "", job ? "," : "",
-                     (int)self.index, job_of(s, self.role));
+    json_t *own = json_pack("{s:i, s:s}", "index", (int)self.index, "type", job_of(s, self.role));
+    if (s->trial)
+        json_object_set_new(own, "trial", json_string(s->trial));
+    char *own_text = json_text(own);
+    char *text = xasprintf("{\"cluster\":%s,%s%s%s\"task\":%s}", s->cluster,
+                           job ? "\"environment\":\"cloud\",\"job\":" : "", job ? job : "", job ? "," : "", own_text);
+    free(own_text);
+    json_decref(own);
+    return text;
 }
 
 static bool is_named(const char *entry, const char *name)

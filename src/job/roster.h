@@ -11,6 +11,7 @@ typedef struct roster_shape {
     int counts[ROLE_COUNT];
     const char *primary; /* what TF_CONFIG calls the master */
     int start_port;      /* of the master, the others follow; 0: the kernel chooses */
+    const char *trial;   /* TF_CONFIG's task.trial; NULL: the job is no trial of a search */
     /* TF_CONFIG as gcloud writes it: with this as its field `job`, in JSON, hosts called localhost,
      * and evaluators, which listen to nobody, left out of the cluster. NULL: it is not */
     const char *gcloud_job;
@@ -26,7 +27,7 @@ typedef struct roster_task {
 typedef struct roster {
     int n;
     roster_task *tasks; /* master, ps, workers, evaluators: what others dial is there first */
-    const char *primary, *gcloud_job;
+    const char *primary, *gcloud_job, *trial;
     char *cluster;      /* TF_CONFIG's field of that name, made when first asked for */
 } roster;
 

@@ -8,8 +8,11 @@
 
 #include <stdlib.h>
 
+/* On a connection that is not up hellos would pile up; once it is, one is said. */
 static status kv_say_hello(kv *k, int32_t s, error *err)
 {
+    if (!net_is_up(k->sockets[s]))
+        return OK;
     span payload = span_for_call(k->hello->data, k->hello->size);
     wire_head h = k->identity;
     h.type = WIRE_HELLO;

@@ -18,17 +18,23 @@ void master_close_accounts(master *m)
     summaries_destroy(&m->summaries);
 }
 
+static uint32_t reductions_at(const void *of, int64_t step)
+{
+    return results_reductions(of, step);
+}
+
 static status open_accounting(master *m, int64_t saved, int64_t step, error *err)
 {
     const config *c = m->o->config;
     int64_t oldest = saved;
     TRY(master_oldest_checkpoint(m, &oldest, err));
-    lr_schedule rates = lr_schedule_settings(c, master_span(m, m->plan.total));
     return accounting_open(
         &(accounting_options){
             .dir = m->o->dir,
             .steps = m->plan.steps,
-            .rates = rates,
+            .rates = lr_settings(c, master_span(m, m->plan.total)),
+            .reductions = reductions_at,
+            .reductions_of = m->results,
             .summary_steps = config_int(c, "trainer.save_summary_steps"),
             .total = m->plan.total,
             .behind = saved - oldest,
@@ -39,12 +45,17 @@ static status open_accounting(master *m, int64_t saved, int64_t step, error *err
 static status open_results(master *m, int64_t saved, error *err)
 {
     const config *c = m->o->config;
+    metric_goal goal;
+    plateau_rule rule;
+    TRY(metric_goal_settings(c, &goal, err));
+    plateau_settings(c, &rule);
     return results_open(
         &(results_options){
             .dir = m->o->dir,
             .flat = m->plan.declaration.flat,
             .steps = m->plan.steps,
-            .validation_metric = config_str(c, "trainer.validation_metric"),
+            .goal = goal,
+            .plateau = rule,
             .patience = config_has(c, "trainer.patience") ? config_int(c, "trainer.patience") : 0,
             .evaluates = m->o->evaluates,
             .schedule = m->plan.schedule,
@@ -109,8 +120,8 @@ status master_open_accounts(master *m, error *err)
     const config *c = m->o->config;
     int64_t saved = m->era.saved < 0 ? 0 : m->era.saved, step = m->era.start;
     master_close_accounts(m);
-    TRY(open_accounting(m, saved, accounts_end(m, step), err));
     TRY(open_results(m, saved, err));
+    TRY(open_accounting(m, saved, accounts_end(m, step), err));
     m->era.taken_back = false;
     m->reporting.epoch_saved = m->reporting.epoch_recorded = saved - saved % steps_per_epoch(&m->plan.steps);
     m->saver = open_saver(m, saved);

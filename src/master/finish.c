@@ -5,6 +5,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/store/eval_damage.h"
 
 status master_stop_early(master *m, error *err)
 {
@@ -103,7 +104,9 @@ static status master_finish(master *m, error *err)
         LOG_W("DIVERGED", "first_loss=%g training_loss=%g: the weights are worse than untrained ones; a lower "
               "trainer.optimizer.lr may help",
               end.totals->first_loss, results_training_loss(end.totals));
-    return results_finish(m->results, &end, err);
+    TRY(results_finish(m->results, &end, err));
+    eval_damage_tell(m->o->dir, NULL, 0);
+    return OK;
 }
 
 status master_try_finish(master *m, error *err)

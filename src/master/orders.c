@@ -17,9 +17,8 @@ static int64_t limit_now(const master *m)
     int64_t limit = saver_limit(m->saver);
     if (m->disk.pauses)
         return step_now(m) < limit ? step_now(m) : limit;
-    bool decides = config_has(m->o->config, "trainer.patience") && m->o->evaluates;
-    if (decides) {
-        /* early stopping is decided at the epoch's end, from that epoch's checkpoint */
+    if (m->o->evaluates && results_decide(m->results)) {
+        /* by the evaluation of the epoch's checkpoint */
         int64_t edge = results_next_judged(m->results);
         limit = edge < limit ? edge : limit;
     }

@@ -165,12 +165,10 @@ static void say_progress(const master *m)
         .epochs = (m->plan.total + per_epoch - 1) / per_epoch,
         .loss = metric_result(&t->last_step, "loss"),
         .accuracy = metric_result(&t->last_step, "accuracy"),
-        .rate = (double)lr_schedule_rate(&(lr_schedule){.kind = LR_SCHEDULE_CONSTANT}, 0),
+        .rate = accounting_rate(m->accounting),
         .examples_per_s = t->examples_per_s,
         .eta_s = t->examples_per_s > 0 ? left / t->examples_per_s : NAN,
     };
-    lr_schedule rates = lr_schedule_settings(m->o->config, master_span(m, m->plan.total));
-    p.rate = (double)lr_schedule_rate(&rates, t->step > 0 ? t->step - 1 : 0);
     m->o->progress(m->o->user, &p);
 }
 

@@ -14,6 +14,7 @@ static void say_verdict(master *m, int32_t s)
     h.step = m->voting.step;
     v.scale = m->voting.verdict.scale;
     v.skip = m->voting.verdict.skip;
+    v.reductions = m->voting.verdict.reductions;
     if (s < 0)
         master_send_servers(m, h, &v.base);
     else
@@ -42,6 +43,7 @@ status master_take_norm(master *m, int32_t s, const wire_head *h, const Wire__No
     TRY(vote_add(m->voting.vote, h->step, &p, &complete, &v, err));
     if (!complete)
         return OK;
+    v.reductions = results_reductions(m->results, h->step);
     m->voting.step = h->step;
     m->voting.verdict = v;
     say_verdict(m, -1);

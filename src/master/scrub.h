@@ -15,6 +15,9 @@ typedef struct scrubbing {
     scrubber *scrubber;
     int64_t begun_us;               /* when one was last begun to be read, */
     int64_t step;                   /* and which */
+    int64_t doubted;                /* that the evaluator cannot read: the one that was read last for it, */
+    int64_t doubted_us;             /* and when */
+    bool is_doubted;                /* that one is being read */
 } scrubbing;
 
 /* Once a second; which checkpoints that are kept are damaged. */

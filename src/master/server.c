@@ -8,6 +8,8 @@
 
 void master_say_hello(master *m, server *s)
 {
+    if (!net_is_up(s->socket))
+        return; /* NET_UP will have us say it */
     wire_head h = master_head(m, WIRE_HELLO);
     wire_set_hello_server(&h, m->o->first_server + (int32_t)(s - m->servers));
     h.bytes = m->hello.size;

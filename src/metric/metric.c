@@ -83,15 +83,3 @@ double metric_result(const metric_set *m, const char *name)
             return det_exp(mean);
     return mean;
 }
-
-status metric_goal_parse(const char *text, const char **ret_name, int *ret_better, error *err)
-{
-    if ((text[0] != '-' && text[0] != '+') || text[1] == '\0')
-        return FAIL(err, E_CONFIG,
-                    "'%s' does not say what is better: write \"+accuracy\" (larger) or \"-loss\" "
-                    "(smaller)",
-                    text);
-    *ret_name = text + 1;
-    *ret_better = text[0] == '+' ? 1 : -1;
-    return OK;
-}

@@ -34,8 +34,4 @@ void metric_merge_lasting(metric_set *into, const metric_set *from);
  * count 0. */
 double metric_result(const metric_set *m, const char *name);
 
-/* AllenNLP's validation_metric: "-loss", "+accuracy". better: +1 larger, -1 smaller. E_CONFIG. */
-MUST_USE status metric_goal_parse(const char *text, const char **ret_name, int *ret_better,
-                                  error *err);
-
 #endif

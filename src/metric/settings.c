@@ -57,12 +57,17 @@ static size_t choice(const config *c, const char *key, const char *const *choice
     return 0;
 }
 
+static metric_encoding encoding_of(const config *c, const char *key)
+{
+    static const char *const encodings[] = {
+        [METRIC_BIO] = "BIO", [METRIC_BIOUL] = "BIOUL", [METRIC_IOB1] = "IOB1", [METRIC_BMES] = "BMES"};
+    return (metric_encoding)choice(c, key, encodings, COUNT_OF(encodings));
+}
+
 static metric_options read_one(arena *a, const config *c)
 {
     static const char *const averages[] = {
         [METRIC_PER_CLASS] = "", [METRIC_MICRO] = "micro", [METRIC_MACRO] = "macro", [METRIC_WEIGHTED] = "weighted"};
-    static const char *const encodings[] = {
-        [METRIC_BIO] = "BIO", [METRIC_BIOUL] = "BIOUL", [METRIC_IOB1] = "IOB1", [METRIC_BMES] = "BMES"};
     metric_options o = {
         .kind = config_str(c, "type"),
         .name = config_str(c, "name"),
@@ -72,7 +77,7 @@ static metric_options read_one(arena *a, const config *c)
         .beta = config_f64(c, "beta"),
         .average = (metric_average)choice(c, "average", averages, COUNT_OF(averages)),
         .threshold = config_f64(c, "threshold"),
-        .encoding = (metric_encoding)choice(c, "label_encoding", encodings, COUNT_OF(encodings)),
+        .encoding = encoding_of(c, "label_encoding"),
         .ngram_size = config_int(c, "ngram_size"),
     };
     o.labels = integers(a, c, "labels", &o.n_labels);
@@ -117,6 +122,18 @@ static void take_usual(metric_settings *s, const config *c)
         s->options[s->n++] = (metric_options){.kind = kind};
 }
 
+/* AllenNLP's: the label among the three highest, and spans where tags say where these are. */
+static void take_of_tagger(metric_settings *s, const config *c)
+{
+    bool has_spans = config_has(c, "model.calculate_span_f1") ? config_bool(c, "model.calculate_span_f1")
+                                                              : config_has(c, "model.label_encoding");
+    s->options = arena_alloc(s->a, 2 * sizeof *s->options);
+    s->options[s->n++] = (metric_options){.kind = "categorical_accuracy", .name = "accuracy3", .top_k = 3};
+    if (has_spans)
+        s->options[s->n++] =
+            (metric_options){.kind = "span_f1", .encoding = encoding_of(c, "model.label_encoding")};
+}
+
 static void take_listed(metric_settings *s, const config *c)
 {
     s->n = config_count(c, "model.metrics");
@@ -134,6 +151,8 @@ metric_settings *metric_settings_create(const config *c)
     s->a = arena_create();
     if (config_has(c, "model.metrics"))
         take_listed(s, c);
+    else if (strcmp(config_str(c, "model.type"), "simple_tagger") == 0)
+        take_of_tagger(s, c);
     else
         take_usual(s, c);
     s->names = arena_alloc(s->a, (s->n * NAMES_MOST + 1) * sizeof *s->names);

@@ -26,6 +26,9 @@ MUST_USE status build_frame_cnn(net *n, const config *model, net_outputs *ret, e
 MUST_USE status build_transformer_lm(net *n, const config *model, net_outputs *ret, error *err);
 /* Encoders of text, by the table of encoder_family.c. */
 MUST_USE status build_encoder(net *n, const config *model, net_outputs *ret, error *err);
+/* Of AllenNLP, over a table of tokens or one of these encoders. */
+MUST_USE status build_basic_classifier(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_simple_tagger(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_vit(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_wide_deep(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_dlrm(net *n, const config *model, net_outputs *ret, error *err);

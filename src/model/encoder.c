@@ -142,8 +142,8 @@ static status encoder_embed(net *n, const config *model, const encoder *e, graph
 {
     const encoder_family *f = e->family;
     graph_val table, sum[2];
-    TRY(net_embedding(n, embedding(n, e, "word_embeddings"), config_int(model, "vocabulary"),
-                      e->embedding_width, ids, &table, &sum[0], err));
+    TRY(net_embedding(n, embedding(n, e, "word_embeddings"), e->vocabulary, e->embedding_width, ids, &table, &sum[0],
+                      err));
     if (f->has_types)
         TRY(add_types(n, model, e, sum, err));
     TRY(positions_of(n, model, e, ids, &sum[1], err));
@@ -177,7 +177,8 @@ static encoder encoder_of(const config *model, int64_t tokens)
 {
     const encoder_family *family = encoder_family_of(model);
     int64_t width = config_int(model, "width");
-    double dropout = config_f64(model, "dropout");
+    double dropout = config_has(model, "hidden_dropout") ? config_f64(model, "hidden_dropout")
+                                                         : config_f64(model, "dropout");
     return (encoder){
         .family = family,
         .tokens = tokens,
@@ -195,17 +196,23 @@ static encoder encoder_of(const config *model, int64_t tokens)
     };
 }
 
-status build_encoder(net *n, const config *model, net_outputs *ret, error *err)
+status encoder_rows(net *n, const config *model, encoder *ret, error *err)
 {
     graph_val ids;
     TRY(net_token_input(n, &ids, err));
-    encoder e = encoder_of(model, graph_value_at(n->g, ids)->shape.dim[1]);
-    TRY(net_check_heads(n, e.width, e.attention.heads, err));
-    TRY(net_check_tokens(n, config_int(model, "vocabulary"), err));
-    TRY(attention_mask(n, e.tokens, &e.attention.mask, err));
+    *ret = encoder_of(model, graph_value_at(n->g, ids)->shape.dim[1]);
+    TRY(net_check_heads(n, ret->width, ret->attention.heads, err));
+    TRY(net_vocabulary(n, &ret->vocabulary, err));
+    TRY(attention_mask(n, ret->tokens, &ret->attention.mask, err));
     n->init = NET_NORMAL;
     n->deviation = deviation;
-    TRY(encoder_embed(n, model, &e, ids, err));
-    TRY(encoder_layers(n, model, &e, err));
+    TRY(encoder_embed(n, model, ret, ids, err));
+    return encoder_layers(n, model, ret, err);
+}
+
+status build_encoder(net *n, const config *model, net_outputs *ret, error *err)
+{
+    encoder e;
+    TRY(encoder_rows(n, model, &e, err));
     return encoder_head(n, model, &e, ret, err);
 }

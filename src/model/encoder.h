@@ -37,6 +37,7 @@ typedef struct encoder_family {
     bool has_types;                     /* kinds of tokens */
     bool counts_behind_padding;         /* positions: padding + 1 on, padding of padding tokens */
     bool drops_answers;                 /* the head `qa` drops what it reads */
+    const char *own_pooler;             /* dense, then tanh, of the network without a head; NULL: it has none */
     const encoder_layer_names *layer;
     encoder_pooler pooler;
 } encoder_family;
@@ -46,12 +47,14 @@ const encoder_family *encoder_family_of(const config *model);
 
 typedef struct encoder {
     const encoder_family *family;
-    int64_t tokens, width, embedding_width, feedforward;
+    int64_t vocabulary, tokens, width, embedding_width, feedforward;
     double dropout, head_dropout, epsilon;
     const char *activation;
     attention_layer attention;
 } encoder;
 
+/* From the tokens of the data to rows [batch * tokens, width], the end. */
+MUST_USE status encoder_rows(net *n, const config *model, encoder *ret, error *err);
 /* Appends the head that `model.head` names to rows [batch * tokens, width]. */
 MUST_USE status encoder_head(net *n, const config *model, const encoder *e, net_outputs *ret, error *err);
 

@@ -1,5 +1,6 @@
 /* Heads of encoders (encoder.h): qa, tokens, sequence. */
 #include "model/encoder.h"
+#include "model/sequences.h"
 
 #include <string.h>
 
@@ -17,11 +18,7 @@ static status per_token(net *n, const encoder *e, const char *name, int64_t feat
 static status whole_text(net *n, const encoder *e, net_outputs *ret, error *err)
 {
     const encoder_pooler *p = &e->family->pooler;
-    int64_t batch = n->request->batch_size;
-    const slice_attr first = {.n_axes = 1, .axes = {1}, .end = {1}, .step = {1}};
-    TRY(net_reshape(n, n->end, (graph_shape){3, {batch, e->tokens, e->width}}, &n->end, err));
-    TRY(graph_add_1(n->g, OP_SLICE, "pooler.first", &n->end, 1, &first, &n->end, err));
-    TRY(net_reshape(n, n->end, (graph_shape){2, {batch, e->width}}, &n->end, err));
+    TRY(net_first_token(n, "pooler.first", e->tokens, err));
     if (p->drops_first)
         TRY(net_dropout(n, "dropout.first", e->head_dropout, err));
     TRY(net_linear(n, p->dense, e->width, true, err));

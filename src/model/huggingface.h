@@ -9,9 +9,10 @@
 #include "common/config/config.h"
 #include "common/store/weights.h"
 
-/* config.json of a section `model` with these weights; the caller decrefs it. E_UNSUPPORTED: transformers
- * has no network of that type. */
-MUST_USE status huggingface_model(const config *model, const weights *w, json_t **ret, error *err);
+/* config.json of a section `model` with these weights; the caller decrefs it. `labels`: the words of the classes, or
+ * NULL, and then they are numbered. E_UNSUPPORTED: transformers has no network of that type. */
+MUST_USE status huggingface_model(const config *model, const weights *w, const json_t *labels, json_t **ret,
+                                  error *err);
 
 /* The name of a tensor there, in `a`. */
 const char *huggingface_tensor(const config *model, const char *name, arena *a);

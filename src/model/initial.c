@@ -1,6 +1,7 @@
 #include "model/initial.h"
 
 #include "common/base/alloc.h"
+#include "model/decoder.h"
 #include "model/encoder.h"
 #include "model/pretrained.h"
 #include "onnx/advice.h"
@@ -46,14 +47,12 @@ static status read_onnx(const config *model, const flat *f, float *out, buf *rep
     return st;
 }
 
-/* Those of the network, where the weights come with its name. */
+/* Those of the network; NULL: it is none that others have. */
 static const checkpoint_names *names_of(const config *model)
 {
-    static const checkpoint_names decoder = {"transformer.", ""};
-    if (!config_has(model, "transformer_model_name"))
-        return NULL;
-    const encoder_family *family = encoder_family_of(model);
-    return family ? &family->names : &decoder;
+    const encoder_family *e = encoder_family_of(model);
+    const decoder_family *d = decoder_family_of(model);
+    return e ? &e->names : d ? &d->names : NULL;
 }
 
 status model_initial(const config *model, const flat *f, uint64_t seed, float *out, buf *report,
@@ -64,7 +63,8 @@ status model_initial(const config *model, const flat *f, uint64_t seed, float *o
     if (is_onnx(model))
         return read_onnx(model, f, out, report, err);
     if (config_has(model, "pretrained"))
-        return pretrained_read(config_section(model, "pretrained"), names_of(model), f, out, report, err);
+        return pretrained_read(config_section(model, "pretrained"), names_of(model),
+                               config_has(model, "transformer_model_name"), f, out, report, err);
     return OK;
 }
 

@@ -294,23 +294,25 @@ status net_dropout(net *n, const char *name, double p, error *err)
 
 status net_activation(net *n, const char *name, const char *kind, error *err)
 {
+    static const unary_attr plain = {.alpha = 1.0f};
+    static const gelu_attr by_erf = {.tanh = false}, by_tanh = {.tanh = true};
     static const struct {
         const char *kind;
         graph_op op;
-        gelu_attr gelu;
+        const void *attr;
     } table[] = {
-        {"relu", OP_RELU, {0}},
-        {"tanh", OP_TANH, {0}},
-        {"sigmoid", OP_SIGMOID, {0}},
-        {"gelu", OP_GELU, {.tanh = false}},
-        {"gelu_tanh", OP_GELU, {.tanh = true}},
+        {"relu", OP_RELU, NULL},
+        {"tanh", OP_TANH, NULL},
+        {"sigmoid", OP_SIGMOID, NULL},
+        {"silu", OP_SWISH, &plain},
+        {"gelu", OP_GELU, &by_erf},
+        {"gelu_tanh", OP_GELU, &by_tanh},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (strcmp(kind, table[i].kind) == 0)
-            return append(n, table[i].op, name, &n->end, 1,
-                          table[i].op == OP_GELU ? &table[i].gelu : NULL, err);
+            return append(n, table[i].op, name, &n->end, 1, table[i].attr, err);
     return FAIL(err, E_CONFIG,
-                "layer '%s': no activation '%s'; there are relu, gelu, tanh, sigmoid", name, kind);
+                "layer '%s': no activation '%s'; there are relu, gelu, tanh, sigmoid, silu", name, kind);
 }
 
 static pool_attr pool_attributes(const pool_layer *l)

@@ -75,9 +75,6 @@ status loss_choose(const model_request *r, arena *a, model_loss *ret, error *err
     if ((l.label_smoothing > 0 || l.class_weights) && !has_classes)
         return FAIL(err, E_CONFIG, "%s.%s: the loss %s has none; it goes with cross_entropy", config_path(r->model),
                     l.class_weights ? "class_weights" : "label_smoothing", l.kind);
-    if (l.label_smoothing > 0 && l.class_weights)
-        return FAIL(err, E_CONFIG, "%s: label_smoothing and class_weights do not go together; use one of them",
-                    config_path(r->model));
     if (strcmp(l.kind, "output") != 0)
         TRY(find_labels(r, a, &l, err));
     const data_field *label = l.label[0];
@@ -146,37 +143,69 @@ static status number(net *n, const char *name, float value, graph_val *ret, erro
 }
 
 /* 1 where a label counts, 0 where it is ignored. */
-static status counted_labels(net *n, graph_val labels, graph_val *ret, error *err)
+static status counted_labels(net *n, graph_val is_ignored, graph_val *ret, error *err)
 {
-    graph_val ignored, v;
-    TRY(graph_const(n->g, "loss.ignored", DT_I64, (graph_shape){.rank = 0}, &n->loss->ignore_index, &ignored, err));
-    TRY(two(n, OP_EQUAL, labels, ignored, NULL, &v, err));
-    TRY(graph_add_1(n->g, OP_NOT, NULL, &v, 1, NULL, &v, err));
+    graph_val v;
+    TRY(graph_add_1(n->g, OP_NOT, NULL, &is_ignored, 1, NULL, &v, err));
     return graph_add_1(n->g, OP_CAST, NULL, &v, 1, &(cast_attr){.to = DT_F32}, ret, err);
 }
 
-/* The sum of all classes' log probabilities, as a mean over the labels that count. */
-static status mean_of_all_classes(net *n, graph_val scores, graph_val labels, graph_val *ret, error *err)
+/* What each label that counts weighs; of one that does not, what the first class does. */
+static status weights_of_labels(net *n, graph_val by, graph_val labels, graph_val is_ignored, graph_val *ret,
+                                error *err)
+{
+    graph_val in[3] = {is_ignored, GRAPH_NONE, labels};
+    TRY(graph_const(n->g, "loss.first", DT_I64, (graph_shape){.rank = 0}, &(int64_t){0}, &in[1], err));
+    TRY(graph_add_1(n->g, OP_WHERE, NULL, in, 3, NULL, &in[1], err));
+    in[0] = by;
+    return graph_add_1(n->g, OP_GATHER, NULL, in, 2, &(gather_attr){.axis = 0}, ret, err);
+}
+
+/* Times the weights of their classes, axis 1. */
+static status weigh_classes(net *n, graph_val by, graph_val *rows, error *err)
+{
+    const graph_shape *scores = shape_of(n, *rows);
+    graph_shape along = {.rank = scores->rank - 1, .dim = {scores->dim[1]}};
+    for (int32_t i = 1; i < along.rank; i++)
+        along.dim[i] = 1;
+    TRY(net_reshape(n, by, along, &by, err));
+    return two(n, OP_MUL, *rows, by, NULL, rows, err);
+}
+
+/* The sum of all classes' log probabilities, as a mean over the labels that count; by the weights of classes, if
+ * there are some. */
+static status mean_of_all_classes(net *n, graph_val scores, graph_val labels, graph_val by, graph_val *ret,
+                                  error *err)
 {
     const reduce_attr classes = {.axes = {1}, .n_axes = 1, .drop_dims = true}, all = {.drop_dims = true};
-    graph_val rows, counted, least;
+    bool weighs = by != GRAPH_NONE;
+    graph_val ignored, is_ignored, rows, counted, weighed, least;
     TRY(graph_add_1(n->g, OP_LOG_SOFTMAX, NULL, &scores, 1, &(axis_attr){.axis = 1}, &rows, err));
+    if (weighs)
+        TRY(weigh_classes(n, by, &rows, err));
     TRY(graph_add_1(n->g, OP_REDUCE_SUM, NULL, &rows, 1, &classes, &rows, err));
-    TRY(counted_labels(n, labels, &counted, err));
+    TRY(graph_const(n->g, "loss.ignored", DT_I64, (graph_shape){.rank = 0}, &n->loss->ignore_index, &ignored, err));
+    TRY(two(n, OP_EQUAL, labels, ignored, NULL, &is_ignored, err));
+    TRY(counted_labels(n, is_ignored, &counted, err));
     TRY(two(n, OP_MUL, rows, counted, NULL, &rows, err));
+    if (weighs) {
+        TRY(weights_of_labels(n, by, labels, is_ignored, &weighed, err));
+        TRY(two(n, OP_MUL, counted, weighed, NULL, &counted, err));
+    }
     TRY(graph_add_1(n->g, OP_REDUCE_SUM, NULL, &rows, 1, &all, &rows, err));
     TRY(graph_add_1(n->g, OP_REDUCE_SUM, NULL, &counted, 1, &all, &counted, err));
-    TRY(number(n, "loss.one", 1.0f, &least, err)); /* where none counts the sum is 0 */
+    /* where none counts the sum is 0 */
+    TRY(number(n, "loss.least", weighs ? 1e-30f : 1.0f, &least, err));
     TRY(two(n, OP_MAX, counted, least, NULL, &counted, err));
     return two(n, OP_DIV, rows, counted, NULL, ret, err);
 }
 
 /* A share of the loss is the mean over all classes, of which there are dim[1] of the scores: as PyTorch. */
-static status smoothed(net *n, graph_val scores, graph_val labels, graph_val mean, graph_val *ret, error *err)
+static status smoothed(net *n, const graph_val in[3], graph_val mean, graph_val *ret, error *err)
 {
-    double share = n->loss->label_smoothing, classes = (double)shape_of(n, scores)->dim[1];
+    double share = n->loss->label_smoothing, classes = (double)shape_of(n, in[0])->dim[1];
     graph_val kept, spread, factor;
-    TRY(mean_of_all_classes(n, scores, labels, &spread, err));
+    TRY(mean_of_all_classes(n, in[0], in[1], in[2], &spread, err));
     TRY(number(n, "loss.kept", (float)(1.0 - share), &factor, err));
     TRY(two(n, OP_MUL, mean, factor, NULL, &kept, err));
     TRY(number(n, "loss.spread", (float)(-share / classes), &factor, err));
@@ -202,7 +231,7 @@ static status class_loss(net *n, graph_val scores, graph_val labels, graph_val *
 {
     int64_t ignored = n->loss->ignore_index;
     bool smooths = n->loss->label_smoothing > 0;
-    graph_val in[3] = {scores, labels};
+    graph_val in[3] = {scores, labels, GRAPH_NONE};
     int32_t n_in = 2;
     TRY(count_right(n, in, &(accuracy_attr){.has_ignore_index = true, .ignore_index = ignored},
                     err));
@@ -210,7 +239,7 @@ static status class_loss(net *n, graph_val scores, graph_val labels, graph_val *
         TRY(class_weights(n, shape_of(n, scores)->dim[1], &in[n_in++], err));
     sce_attr mean = {.reduction = SCE_MEAN, .has_ignore_index = true, .ignore_index = ignored};
     TRY(graph_add_1(n->g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, smooths ? NULL : "loss", in, n_in, &mean, ret, err));
-    return smooths ? smoothed(n, scores, labels, *ret, ret, err) : OK;
+    return smooths ? smoothed(n, in, *ret, ret, err) : OK;
 }
 
 /* Do the scores have the labels' axes, and the classes as this one between or behind them? */

@@ -33,6 +33,8 @@ static const struct {
     {"dlrm", build_dlrm},
     {"onnx", build_onnx},
     {"transformer_qa", build_encoder},
+    {"basic_classifier", build_basic_classifier},
+    {"simple_tagger", build_simple_tagger},
 };
 
 static status find_architecture(const config *model, model_build_fn **ret, error *err)
@@ -149,6 +151,8 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     TRY(graph_set_precision(g, r->precision, err));
     if (r->half_weight_gradients)
         graph_allow_half_weight_gradients(g);
+    if (r->library_dropout)
+        graph_allow_library_dropout(g);
     if (r->mode != MODEL_TRAIN)
         return OK;
     TRY(choose_moving(g, r->train, r->freeze, err));

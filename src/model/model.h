@@ -50,6 +50,7 @@ typedef struct model_request {
     const json_t *optimizer;        /* the section trainer.optimizer, for its groups; or NULL */
     graph_precision precision;      /* of products */
     bool half_weight_gradients;     /* may be, of convolutions (graph/precision.h) */
+    bool library_dropout;           /* may be, of attention (likewise) */
 } model_request;
 
 /* What `trainer.precision` of a whole configuration says. */

@@ -2,19 +2,16 @@
 #include "model/pretrained.h"
 
 #include "common/base/alloc.h"
-#include "common/base/fs.h"
 #include "common/base/gcs.h"
 #include "common/base/half.h"
-#include "common/base/json.h"
-#include "common/store/safetensors.h"
 #include "graph/graph.h"
-#include "model/torch_file.h"
+#include "model/allennlp_names.h"
+#include "model/weight_files.h"
 
 #include <fnmatch.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { GROUPS = 10, NAMED = 10 }; /* groups of a pattern; tensors that a report names */
 
@@ -29,115 +26,10 @@ typedef struct reading {
     const checkpoint_names *names; /* NULL: the files have ours */
     char *path;
     arena *memory;
-    st_file **files;
-    size_t n_files, cap_files;
-    torch_file **torch_files;
-    size_t n_torch, cap_torch;
-    source *sources; /* by name */
-    size_t n_sources, cap_sources;
+    weight_files files;
+    source *sources; /* [n_sources], a source a tensor of the files; by name */
+    size_t n_sources;
 } reading;
-
-/* --- files --- */
-
-static bool is_of_torch(const char *path)
-{
-    static const char *const ends[] = {".bin", ".pt", ".pth"};
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < COUNT_OF(ends); i++)
-        if (strcmp(dot, ends[i]) == 0)
-            return true;
-    return false;
-}
-
-static status open_of_torch(reading *r, const char *path, error *err)
-{
-    torch_file *f = NULL;
-    TRY(torch_file_open(path, &f, err));
-    GROW(r->torch_files, r->cap_torch, r->n_torch + 1);
-    r->torch_files[r->n_torch++] = f;
-    GROW(r->sources, r->cap_sources, r->n_sources + torch_file_count(f));
-    for (size_t i = 0; i < torch_file_count(f); i++)
-        r->sources[r->n_sources++] = (source){.name = torch_file_at(f, i)->name, .tensor = torch_file_at(f, i)};
-    return OK;
-}
-
-static status open_file(reading *r, const char *path, error *err)
-{
-    st_file *f = NULL;
-    if (is_of_torch(path))
-        return open_of_torch(r, path, err);
-    TRY(st_open(path, &f, err));
-    GROW(r->files, r->cap_files, r->n_files + 1);
-    r->files[r->n_files++] = f;
-    GROW(r->sources, r->cap_sources, r->n_sources + st_count(f));
-    for (size_t i = 0; i < st_count(f); i++)
-        r->sources[r->n_sources++] = (source){.name = st_at(f, i)->name, .tensor = st_at(f, i)};
-    return OK;
-}
-
-/* A shard lies beside its index, under a plain name. */
-static status open_shard(reading *r, const char *index, const char *name, error *err)
-{
-    if (!name || !*name || strchr(name, '/') || strcmp(name, "..") == 0)
-        return FAIL(err, E_DATA, "'%s': shard '%s' is not the name of a file beside it", index,
-                    name ? name : "");
-    const char *slash = strrchr(index, '/');
-    int folder = slash ? (int)(slash - index) + 1 : 0;
-    return open_file(r, arena_printf(r->memory, "%.*s%s", folder, index, name), err);
-}
-
-static status open_shards(reading *r, const char *index, const json_t *map, error *err)
-{
-    const char *tensor;
-    json_t *name, *opened = json_object();
-    status st = OK;
-    json_object_foreach((json_t *)map, tensor, name)
-    {
-        const char *shard = json_string_value(name);
-        if (shard && json_object_get(opened, shard))
-            continue;
-        st = open_shard(r, index, shard, err);
-        if (st != OK)
-            break;
-        json_object_set_new(opened, shard, json_true());
-    }
-    json_decref(opened);
-    return st;
-}
-
-static status open_index(reading *r, const char *index, error *err)
-{
-    json_t *root = NULL;
-    TRY(json_read_file(index, &root, err));
-    const json_t *map = json_object_get(root, "weight_map");
-    status st = json_is_object(map) ? open_shards(r, index, map, err)
-                                    : FAIL(err, E_DATA, "'%s': has no object weight_map", index);
-    json_decref(root);
-    return st;
-}
-
-/* The first of the names that transformers gives weights in a folder; safetensors before torch.save. */
-static status open_folder(reading *r, error *err)
-{
-    static const char *const names[] = {"model.safetensors.index.json", "model.safetensors",
-                                        "pytorch_model.bin.index.json", "pytorch_model.bin"};
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const char *path = arena_printf(r->memory, "%s/%s", r->path, names[i]);
-        if (fs_exists(path))
-            return i % 2 == 0 ? open_index(r, path, err) : open_file(r, path, err);
-    }
-    return FAIL(err, E_DATA, "'%s': has no weights: neither model.safetensors nor pytorch_model.bin, nor an index of "
-                "either", r->path);
-}
-
-static status open_path(reading *r, error *err)
-{
-    struct stat info;
-    const char *path = r->path, *dot = strrchr(path, '.');
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        return open_folder(r, err);
-    return dot && strcmp(dot, ".json") == 0 ? open_index(r, path, err) : open_file(r, path, err);
-}
 
 /* --- names --- */
 
@@ -206,7 +98,7 @@ static const char *of_today(arena *a, const char *name)
 
 static void name_as_here(reading *r, const flat *f, source *s)
 {
-    const char *name = of_today(r->memory, s->name);
+    const char *name = allennlp_tensor(of_today(r->memory, s->name), r->names, r->memory);
     bool is_whole = begins_with(name, r->names->theirs);
     const char *ours =
         arena_printf(r->memory, "%s%s", r->names->ours, name + (is_whole ? strlen(r->names->theirs) : 0));
@@ -362,28 +254,28 @@ static status begin(const config *section, reading *ret, error *err)
 {
     *ret = (reading){.section = section, .memory = arena_create()};
     TRY(gcs_path(config_str(section, "path"), &ret->path, err));
-    return open_path(ret, err);
+    TRY(weight_files_open(ret->path, &ret->files, err));
+    ret->n_sources = ret->files.n;
+    ret->sources = xcalloc(ret->n_sources + 1, sizeof *ret->sources);
+    for (size_t i = 0; i < ret->n_sources; i++)
+        ret->sources[i] = (source){.name = ret->files.tensors[i]->name, .tensor = ret->files.tensors[i]};
+    return OK;
 }
 
 static void end(reading *r)
 {
-    for (size_t i = 0; i < r->n_files; i++)
-        st_close(&r->files[i]);
-    for (size_t i = 0; i < r->n_torch; i++)
-        torch_file_close(&r->torch_files[i]);
-    free(r->files);
-    free(r->torch_files);
+    weight_files_close(&r->files);
     free(r->sources);
     arena_destroy(&r->memory);
     free(r->path);
 }
 
-status pretrained_read(const config *section, const checkpoint_names *names, const flat *f, float *out,
-                       buf *report, error *err)
+status pretrained_read(const config *section, const checkpoint_names *names, bool are_theirs, const flat *f,
+                       float *out, buf *report, error *err)
 {
     reading r;
     status st = begin(section, &r, err);
-    r.names = names;
+    r.names = are_theirs || r.files.is_allennlp ? names : NULL;
     if (st == OK)
         st = name_sources(&r, f, err);
     if (st == OK)

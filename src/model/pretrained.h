@@ -1,7 +1,6 @@
 /*
  * Pretrained weights: tensors of safetensors files, or of those that torch.save writes, as the first
- * values of a model's, by the section `model.pretrained`. `path` is a file, or a folder or index as
- * Hugging Face writes them (model.safetensors, pytorch_model.bin; either's index.json with its shards).
+ * values of a model's, by the section `model.pretrained`; which files `path` means, weight_files.h says.
  *
  * A tensor of the files that a pattern of `map` matches as a whole is known here by what the
  * pattern stands for, with $1 .. $9 for its groups (POSIX extended regular expressions). A tensor
@@ -28,8 +27,9 @@ typedef struct checkpoint_names {
 /* Fills what the files have of out[f->n_elements]; the rest stays. `report` gets a line: how many
  * matched, were drawn, and which of the files' tensors nobody took. E_DATA lists every missing
  * tensor and every shape that differs, or names the tensor that is not finite.
- * `names` may be NULL: the files have ours. */
-MUST_USE status pretrained_read(const config *section, const checkpoint_names *names, const flat *f,
+ * `names` are the network's, NULL: it has none. Files of AllenNLP's are called by them, others where they
+ * `are_theirs`, and else as here. */
+MUST_USE status pretrained_read(const config *section, const checkpoint_names *names, bool are_theirs, const flat *f,
                                 float *out, buf *report, error *err);
 
 /* Appends what the files are: names and values of all tensors (common/store/facts.h). */

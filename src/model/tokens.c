@@ -41,6 +41,15 @@ status net_layer_norm(net *n, const char *name, double epsilon, error *err)
     return graph_add_1(n->g, OP_LAYER_NORMALIZATION, net_node_name(n, name), in, 3, &attr, &n->end, err);
 }
 
+status net_rms_norm(net *n, const char *name, double epsilon, error *err)
+{
+    graph_shape row = {1, {net_shape(n)->dim[net_shape(n)->rank - 1]}};
+    graph_val in[2] = {n->end};
+    TRY(net_constant(n, name, "weight", row, 1.0, &in[1], err));
+    row_norm_attr attr = {.axis = -1, .epsilon = (float)epsilon};
+    return graph_add_1(n->g, OP_RMS_NORMALIZATION, net_node_name(n, name), in, 2, &attr, &n->end, err);
+}
+
 status net_conv1d(net *n, const char *name, int64_t features, double deviation, error *err)
 {
     int64_t width = net_shape(n)->dim[1];
@@ -65,6 +74,7 @@ static status tokens_attend(net *n, const char *name, const attention_layer *l, 
     bool drops = n->request->mode == MODEL_TRAIN && l->dropout > 0.0;
     attention_attr attr = {
         .q_heads = l->heads,
+        .kv_heads = l->kv_heads,
         .causal = l->causal,
         .ratio = drops ? (float)l->dropout : 0.0f,
         .seed = n->request->seed,
@@ -90,12 +100,28 @@ status net_attention(net *n, const char *name, const attention_layer *l, error *
     return tokens_attend(n, name, l, in, err);
 }
 
+status net_close_branch(net *n, const char *name, double dropout, graph_val x, error *err)
+{
+    TRY(net_dropout(n, net_below(n, name, "drop"), dropout, err));
+    return net_add(n, net_below(n, name, "add"), x, err);
+}
+
+static status turn(net *n, const char *name, const rotation *by, int64_t heads, graph_val *v, error *err)
+{
+    graph_val in[3] = {*v, by->cosine, by->sine};
+    return graph_add_1(n->g, OP_ROTARY_EMBEDDING, name, in, 3, &(rotary_attr){.heads = heads}, v, err);
+}
+
 status net_attention_of(net *n, const char *name, const attention_layer *l, const graph_val qkv[3],
                         error *err)
 {
     graph_val in[5];
     for (int i = 0; i < 3; i++)
         TRY(by_example(n, qkv[i], l->tokens, &in[i], err));
+    if (l->turn) {
+        TRY(turn(n, net_below(n, name, "q"), l->turn, l->heads, &in[0], err));
+        TRY(turn(n, net_below(n, name, "k"), l->turn, l->kv_heads ? l->kv_heads : l->heads, &in[1], err));
+    }
     return tokens_attend(n, name, l, in, err);
 }
 
@@ -114,13 +140,33 @@ status net_mask_positions(net *n, graph_val *scores, error *err)
     return graph_add_1(n->g, OP_WHERE, "context_mask.scores", in, 3, NULL, scores, err);
 }
 
-status net_check_tokens(const net *n, int64_t rows, error *err)
+/* Tables are often made larger than the vocabulary, up to a multiple that is fast; this is the largest in use. */
+enum { TABLE_MULTIPLE = 1024 };
+
+static status check_tokens(const net *n, int64_t rows, error *err)
 {
+    const config *model = n->request->model;
     const data_field *f = net_find(n, "input_ids", DT_I64);
-    if (!f || f->tokens <= rows)
+    if (!f || f->tokens == 0)
         return OK;
-    return FAIL(err, E_CONFIG, "%s.vocabulary: %lld tokens, but the tokenizer of the field '%s' has %lld",
-                config_path(n->request->model), (long long)rows, f->name, (long long)f->tokens);
+    int64_t most = (f->tokens + TABLE_MULTIPLE - 1) / TABLE_MULTIPLE * TABLE_MULTIPLE;
+    bool is_foreign = config_has(model, "pretrained") && rows > most;
+    if (f->tokens <= rows && !is_foreign)
+        return OK;
+    return FAIL(err, E_CONFIG, "%s.vocabulary: %lld tokens, but the tokenizer of the field '%s' has %lld%s",
+                config_path(model), (long long)rows, f->name, (long long)f->tokens,
+                is_foreign ? ": the pretrained weights belong to another one" : "");
+}
+
+status net_vocabulary(const net *n, int64_t *ret, error *err)
+{
+    const config *model = n->request->model;
+    const data_field *f = net_find(n, "input_ids", DT_I64);
+    *ret = net_option_or(model, "vocabulary", f ? f->tokens : 0);
+    if (*ret < 1)
+        return FAIL(err, E_CONFIG, "%s.vocabulary: null, and the data do not say how many tokens there are",
+                    config_path(model));
+    return check_tokens(n, *ret, err);
 }
 
 status net_check_heads(const net *n, int64_t width, int64_t heads, error *err)

@@ -86,27 +86,40 @@ static status read_entries(torch_file *f, const char *path, error *err)
     return OK;
 }
 
-static status open_zip(torch_file *f, const char *path, error *err)
+static status open_zip(torch_file *f, const void *data, size_t bytes, const char *origin, error *err)
 {
-    TRY(fs_map_open(path, &f->map, err));
-    if (archive_kind_of(f->map.data, f->map.bytes) != ARCHIVE_ZIP)
+    if (archive_kind_of(data, bytes) != ARCHIVE_ZIP)
         return FAIL(err, E_DATA,
                     "'%s': is no zip file, as torch.save writes since 1.6: load and save it again, or convert it "
                     "to safetensors",
-                    path);
-    TRY(archive_open(ARCHIVE_ZIP, f->map.data, f->map.bytes, path, &f->zip, err));
-    return read_entries(f, path, err);
+                    origin);
+    TRY(archive_open(ARCHIVE_ZIP, data, bytes, origin, &f->zip, err));
+    return read_entries(f, origin, err);
 }
 
-status torch_file_open(const char *path, torch_file **ret, error *err)
+/* `path`: of a file that is to be mapped, or NULL. */
+static status open_either(const char *path, const void *data, size_t bytes, const char *origin, torch_file **ret,
+                          error *err)
 {
     torch_file *f = xcalloc(1, sizeof *f);
     f->memory = arena_create();
-    status st = open_zip(f, path, err);
+    status st = path ? fs_map_open(path, &f->map, err) : OK;
+    if (st == OK)
+        st = open_zip(f, path ? f->map.data : data, path ? f->map.bytes : bytes, origin, err);
     if (st != OK)
         torch_file_close(&f);
     *ret = f;
     return st;
+}
+
+status torch_file_open(const char *path, torch_file **ret, error *err)
+{
+    return open_either(path, NULL, 0, path, ret, err);
+}
+
+status torch_file_open_memory(const void *data, size_t bytes, const char *origin, torch_file **ret, error *err)
+{
+    return open_either(NULL, data, bytes, origin, ret, err);
 }
 
 void torch_file_close(torch_file **file)

@@ -13,6 +13,9 @@ typedef struct torch_file torch_file;
 
 /* E_DATA names the file and what is wrong. */
 MUST_USE status torch_file_open(const char *path, torch_file **ret, error *err);
+/* The same over memory, kept until torch_file_close. */
+MUST_USE status torch_file_open_memory(const void *data, size_t bytes, const char *origin, torch_file **ret,
+                                       error *err);
 void torch_file_close(torch_file **f);
 size_t torch_file_count(const torch_file *f);
 const st_tensor *torch_file_at(const torch_file *f, size_t i);

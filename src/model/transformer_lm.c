@@ -1,115 +1,107 @@
 /*
- * transformer_lm: a decoder as GPT-2's (Radford et al.: Language Models are Unsupervised Multitask
- * Learners, 2019), with Hugging Face's names and first weights: learned positions, norms before
- * attention and feed-forward, the table of tokens again as the last layer.
+ * transformer_lm: a decoder of one of the families below, whose scores come from the table of tokens again or
+ * from a layer of their own.
  *
  * Tokens int64 [batch, tokens] -> scores of the token behind each, [batch, tokens, vocabulary].
  */
-#include "common/base/detmath.h"
 #include "model/builders.h"
-#include "model/tokens.h"
+#include "model/decoder.h"
+
+#include <string.h>
 
 static const double deviation = 0.02;
 
-typedef struct decoder {
-    int64_t tokens, width, feedforward, vocabulary;
-    double dropout, epsilon, into_residual; /* deviation of the weights that end a branch */
-    const char *activation;
-    attention_layer attention;
-} decoder;
+#define LLAMA_SHAPE                                                                                                    \
+    .names = {"model.", "model."}, .table = "model.embed_tokens.weight", .activation = "silu", .build = build_llama
 
-/* x + what `end` holds, then the next begins there. */
-static status close_branch(net *n, const char *name, double dropout, graph_val x, error *err)
+static const decoder_family families[] = {
+    {
+        .name = "gpt2", /* Radford et al., 2019 */
+        .class_name = "GPT2LMHeadModel",
+        .names = {"transformer.", ""},
+        .table = "wte.weight",
+        .places = "wpe.weight",
+        .activation = "gelu_tanh",
+        .dropout = 0.1,
+        .is_tied = true,
+        .build = build_gpt2,
+    },
+    {.name = "llama", .class_name = "LlamaForCausalLM", LLAMA_SHAPE},     /* Touvron et al., 2302.13971 */
+    {.name = "mistral", .class_name = "MistralForCausalLM", LLAMA_SHAPE}, /* Jiang et al., 2310.06825 */
+    {.name = "qwen2", .class_name = "Qwen2ForCausalLM", .qkv_bias = true, LLAMA_SHAPE}, /* Yang et al., 2407.10671 */
+};
+
+const decoder_family *decoder_family_of(const config *model)
 {
-    TRY(net_dropout(n, arena_printf(graph_arena(n->g), "%s.drop", name), dropout, err));
-    return net_add(n, arena_printf(graph_arena(n->g), "%s.add", name), x, err);
+    if (strcmp(config_str(model, "type"), "transformer_lm") != 0)
+        return NULL;
+    for (size_t i = 0; i < COUNT_OF(families); i++)
+        if (strcmp(families[i].name, config_str(model, "network")) == 0)
+            return &families[i];
+    return NULL;
 }
 
-static status transformer_lm_block(net *n, const decoder *d, const char *name, error *err)
+static decoder decoder_of(const net *n, const config *model, int64_t tokens)
 {
-    arena *a = graph_arena(n->g);
-    graph_val x = n->end;
-    TRY(net_layer_norm(n, arena_printf(a, "%s.ln_1", name), d->epsilon, err));
-    TRY(net_conv1d(n, arena_printf(a, "%s.attn.c_attn", name), 3 * d->width, 0.0, err));
-    TRY(net_attention(n, arena_printf(a, "%s.attn", name), &d->attention, err));
-    TRY(net_conv1d(n, arena_printf(a, "%s.attn.c_proj", name), d->width, d->into_residual, err));
-    TRY(close_branch(n, arena_printf(a, "%s.attn", name), d->dropout, x, err));
-    x = n->end;
-    TRY(net_layer_norm(n, arena_printf(a, "%s.ln_2", name), d->epsilon, err));
-    TRY(net_conv1d(n, arena_printf(a, "%s.mlp.c_fc", name), d->feedforward, 0.0, err));
-    TRY(net_activation(n, arena_printf(a, "%s.mlp.act", name), d->activation, err));
-    TRY(net_conv1d(n, arena_printf(a, "%s.mlp.c_proj", name), d->width, d->into_residual, err));
-    return close_branch(n, arena_printf(a, "%s.mlp", name), d->dropout, x, err);
-}
-
-/* The sum of what stands for each token and for its place. */
-static status transformer_lm_embed(net *n, const decoder *d, int64_t places, graph_val ids,
-                                   graph_val *ret_table, error *err)
-{
-    graph_val sum[2];
-    tensor_decl positions = {.rank = 2,
-                             .dim = {places, d->width},
-                             .kind = TENSOR_TRAINABLE,
-                             .init = {.kind = INIT_NORMAL, .b = (float)deviation},
-                             .decay = true};
-    TRY(net_embedding(n, "wte", d->vocabulary, d->width, ids, ret_table, &sum[0], err));
-    TRY(net_param(n, "wpe", "weight", positions, &sum[1], err));
-    const slice_attr used = {.n_axes = 1, .axes = {0}, .end = {d->tokens}, .step = {1}};
-    if (d->tokens < places)
-        TRY(graph_add_1(n->g, OP_SLICE, "wpe", &sum[1], 1, &used, &sum[1], err));
-    TRY(graph_add_1(n->g, OP_ADD, "embed", sum, 2, NULL, &n->end, err));
-    graph_shape rows = {2, {n->request->batch_size * d->tokens, d->width}};
-    TRY(net_reshape(n, n->end, rows, &n->end, err));
-    return net_dropout(n, "drop", d->dropout, err);
-}
-
-static status decoder_of(const net *n, const config *model, int64_t tokens, decoder *ret,
-                         error *err)
-{
-    int64_t width = config_int(model, "width"), layers = config_int(model, "num_layers");
-    *ret = (decoder){
+    const decoder_family *f = decoder_family_of(model);
+    int64_t width = config_int(model, "width");
+    double dropout = net_share_or(model, "dropout", f->dropout);
+    return (decoder){
+        .family = f,
+        .layers = config_int(model, "num_layers"),
         .tokens = tokens,
+        .places = net_option_or(model, "context", tokens),
         .width = width,
         .feedforward = net_option_or(model, "feedforward", 4 * width),
         .vocabulary = net_option_or(model, "vocabulary", n->loss->features),
-        .dropout = config_f64(model, "dropout"),
+        .dropout = dropout,
         .epsilon = config_f64(model, "norm_epsilon"),
-        .into_residual = deviation / det_sqrt(2.0 * (double)layers),
-        .activation = config_str(model, "activation"),
+        .deviation = deviation,
+        .activation = config_has(model, "activation") ? config_str(model, "activation") : f->activation,
+        .is_tied = config_has(model, "tie_word_embeddings") ? config_bool(model, "tie_word_embeddings") : f->is_tied,
         .attention = {.heads = config_int(model, "num_heads"),
                       .tokens = tokens,
                       .causal = true,
-                      .dropout = net_share_or(model, "attention_dropout", config_f64(model, "dropout")),
+                      .dropout = net_share_or(model, "attention_dropout", dropout),
                       .mask = GRAPH_NONE},
     };
-    if (ret->vocabulary < 1)
-        return FAIL(err, E_CONFIG,
-                    "%s.vocabulary: null, and the data do not say how many tokens there are",
-                    config_path(model));
-    return net_check_heads(n, width, ret->attention.heads, err);
+}
+
+static status check_decoder(const config *model, const decoder *d, error *err)
+{
+    const char *path = config_path(model);
+    if (d->vocabulary < 1)
+        return FAIL(err, E_CONFIG, "%s.vocabulary: null, and the data do not say how many tokens there are", path);
+    if (d->tokens > d->places)
+        return FAIL(err, E_CONFIG, "%s.context: %lld positions are too few for the data's %lld", path,
+                    (long long)d->places, (long long)d->tokens);
+    if (d->family->is_tied && !d->is_tied)
+        return FAIL(err, E_CONFIG, "%s.tie_word_embeddings: the last layer of a network '%s' is its table of tokens",
+                    path, d->family->name);
+    return OK;
+}
+
+static status decoder_scores(net *n, const decoder *d, graph_val table, net_outputs *ret, error *err)
+{
+    graph_shape scores = {3, {n->request->batch_size, d->tokens, d->vocabulary}};
+    if (d->is_tied)
+        TRY(graph_add_1(n->g, OP_GEMM, "head", (graph_val[]){n->end, table}, 2,
+                        &(gemm_attr){GEMM_UNSCALED, .trans_b = true}, &n->end, err));
+    else
+        TRY(net_linear(n, "lm_head", d->vocabulary, false, err));
+    TRY(net_reshape(n, n->end, scores, &n->end, err));
+    ret->at[ret->n++] = n->end;
+    return OK;
 }
 
 status build_transformer_lm(net *n, const config *model, net_outputs *ret, error *err)
 {
-    decoder d;
     graph_val ids, table;
     TRY(net_token_input(n, &ids, err));
-    int64_t tokens = graph_value_at(n->g, ids)->shape.dim[1];
-    int64_t places = net_option_or(model, "context", tokens);
-    TRY(decoder_of(n, model, tokens, &d, err));
-    if (tokens > places)
-        return FAIL(err, E_CONFIG, "%s.context: %lld positions are too few for the data's %lld",
-                    config_path(model), (long long)places, (long long)tokens);
+    decoder d = decoder_of(n, model, graph_value_at(n->g, ids)->shape.dim[1]);
+    TRY(check_decoder(model, &d, err));
     n->init = NET_NORMAL;
     n->deviation = deviation;
-    TRY(transformer_lm_embed(n, &d, places, ids, &table, err));
-    for (int64_t i = 0; i < config_int(model, "num_layers"); i++)
-        TRY(transformer_lm_block(n, &d, arena_printf(graph_arena(n->g), "h.%lld", (long long)i), err));
-    TRY(net_layer_norm(n, "ln_f", d.epsilon, err));
-    TRY(graph_add_1(n->g, OP_GEMM, "head", (graph_val[]){n->end, table}, 2,
-                    &(gemm_attr){GEMM_UNSCALED, .trans_b = true}, &n->end, err));
-    graph_shape scores = {3, {n->request->batch_size, tokens, d.vocabulary}};
-    TRY(net_reshape(n, n->end, scores, &n->end, err));
-    ret->at[ret->n++] = n->end;
-    return OK;
+    TRY(d.family->build(n, model, &d, ids, &table, err));
+    return decoder_scores(n, &d, table, ret, err);
 }

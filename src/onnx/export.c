@@ -144,10 +144,9 @@ static status add_values(maker *m, const bool *needed, error *err)
 
 /* --- nodes --- */
 
-/* Outputs behind the first are not written. */
 static bool can_be_said(const graph_node *n, const bool *needed)
 {
-    for (int32_t k = 1; k < n->n_out; k++)
+    for (int32_t k = write_outputs(n); k < n->n_out; k++)
         if (n->out[k] != GRAPH_NONE && needed[n->out[k]])
             return false;
     return write_of(n) != NULL;

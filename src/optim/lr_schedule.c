@@ -146,6 +146,22 @@ static double noam(const lr_schedule *s, int64_t at, int64_t n)
     return s->factor / det_sqrt(s->model_size) * (after < before ? after : before);
 }
 
+/* PyTorch's ReduceLROnPlateau. */
+static double reduce_on_plateau(const lr_schedule *s, int64_t at, int64_t n)
+{
+    double rate = s->base;
+    (void)at, (void)n;
+    for (uint32_t i = 0; i < s->reductions; i++) {
+        double less = rate * s->factor;
+        if (less < s->minimum)
+            less = s->minimum;
+        if (!(rate - less > s->eps))
+            break;
+        rate = less;
+    }
+    return rate;
+}
+
 static const struct {
     const char *name;
     double (*rate)(const lr_schedule *s, int64_t at, int64_t n);
@@ -166,6 +182,7 @@ static const struct {
     [LR_SCHEDULE_COSINE_WITH_WARMUP] = {"cosine_with_warmup", cosine_with_warmup, true, true},
     [LR_SCHEDULE_COSINE_HARD_RESTARTS] = {"cosine_hard_restarts_with_warmup", cosine_hard_restarts, true, true},
     [LR_SCHEDULE_NOAM] = {"noam", noam, false, true},
+    [LR_SCHEDULE_REDUCE_ON_PLATEAU] = {"reduce_on_plateau", reduce_on_plateau, false, false},
 };
 _Static_assert(COUNT_OF(curves) == LR_SCHEDULE_KINDS, "every schedule has a row");
 

@@ -29,6 +29,11 @@
  *   noam                                factor * model_size^-0.5 * min(s^-0.5, s * w^-1.5), s at least 1, whatever
  *                                       base is
  *
+ * One goes by how training went, and by no step (plateau.h):
+ *
+ *   reduce_on_plateau  base, times factor for each of its `reductions`, not below minimum; one that changes no more
+ *                      than eps is none
+ *
  * From step total_steps on the rate stays what it is there. With nothing to fall over (n <= 0) it stays at base.
  * Never negative.
  */
@@ -53,6 +58,7 @@ typedef enum lr_schedule_kind {
     LR_SCHEDULE_COSINE_WITH_WARMUP,
     LR_SCHEDULE_COSINE_HARD_RESTARTS,
     LR_SCHEDULE_NOAM,
+    LR_SCHEDULE_REDUCE_ON_PLATEAU,
     LR_SCHEDULE_KINDS
 } lr_schedule_kind;
 
@@ -74,7 +80,9 @@ typedef struct lr_schedule {
     double start_ratio, end_ratio; /* one_cycle */
     double power;                  /* polynomial_decay, linear_with_warmup */
     double cycles;                 /* cosine_with_warmup, cosine_hard_restarts_with_warmup */
-    double factor, model_size;     /* noam */
+    double factor, model_size;     /* noam; reduce_on_plateau has a factor too */
+    double eps;                    /* reduce_on_plateau */
+    uint32_t reductions;           /* of reduce_on_plateau: so many were made before the step */
 } lr_schedule;
 
 bool lr_schedule_kind_of(const char *name, lr_schedule_kind *ret);

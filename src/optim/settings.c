@@ -8,12 +8,6 @@
 #include <string.h>
 
 /* What a section says of the optimizer; a key that it does not have, or that is null, stays as it is. */
-static void take_f64(const config *s, const char *key, double *ret)
-{
-    if (config_has(s, key))
-        *ret = config_f64(s, key);
-}
-
 static void take_betas(const config *s, optim *ret)
 {
     const json_t *betas = config_json(s, "betas");
@@ -26,9 +20,9 @@ static void take_betas(const config *s, optim *ret)
 /* What a group may have of its own. */
 static void take_group(const config *s, optim *ret)
 {
-    take_f64(s, "weight_decay", &ret->weight_decay);
-    take_f64(s, "momentum", &ret->momentum);
-    take_f64(s, "eps", &ret->eps);
+    config_take_f64(s, "weight_decay", &ret->weight_decay);
+    config_take_f64(s, "momentum", &ret->momentum);
+    config_take_f64(s, "eps", &ret->eps);
     take_betas(s, ret);
 }
 
@@ -62,14 +56,14 @@ optim optim_settings(const config *c)
     if (!optim_kind_of(config_str(s, "type"), &o.kind))
         BUG("the option table knows an optimizer that optim does not");
     take_group(s, &o);
-    take_f64(s, "dampening", &o.dampening);
-    take_f64(s, "alpha", &o.alpha);
-    take_f64(s, "rho", &o.alpha);
-    take_f64(s, "momentum_decay", &o.momentum_decay);
-    take_f64(s, "l1_regularization_strength", &o.l1);
-    take_f64(s, "l2_regularization_strength", &o.l2);
-    take_f64(s, "lr_decay", &o.lr_decay);
-    take_f64(s, "initial_accumulator_value", &o.initial_accumulator);
+    config_take_f64(s, "dampening", &o.dampening);
+    config_take_f64(s, "alpha", &o.alpha);
+    config_take_f64(s, "rho", &o.alpha);
+    config_take_f64(s, "momentum_decay", &o.momentum_decay);
+    config_take_f64(s, "l1_regularization_strength", &o.l1);
+    config_take_f64(s, "l2_regularization_strength", &o.l2);
+    config_take_f64(s, "lr_decay", &o.lr_decay);
+    config_take_f64(s, "initial_accumulator_value", &o.initial_accumulator);
     o.is_decoupled = config_bool(s, "decoupled_weight_decay");
     o.nesterov = config_bool(s, "nesterov");
     o.centered = config_bool(s, "centered");
@@ -80,71 +74,14 @@ optim optim_settings(const config *c)
     return o;
 }
 
-static void take_int(const config *s, const char *key, int64_t *ret)
-{
-    if (config_has(s, key))
-        *ret = config_int(s, key);
-}
-
-/* The planned end, unless the section has another. */
-static int64_t total_of(const config *s, training_span span)
-{
-    int64_t epochs = 0, total = span.steps;
-    take_int(s, "num_epochs", &epochs);
-    if (epochs && __builtin_mul_overflow(epochs, span.epoch_steps, &total))
-        total = INT64_MAX;
-    take_int(s, "total_steps", &total);
-    return total;
-}
-
-static void take_milestones(const config *s, lr_schedule *ret)
-{
-    const json_t *list = config_json(s, "milestones");
-    for (size_t i = 0; i < json_array_size(list) && i < LR_MILESTONES; i++)
-        ret->milestones[ret->n_milestones++] = json_integer_value(json_array_get(list, i));
-}
-
-lr_schedule lr_schedule_settings(const config *c, training_span span)
-{
-    const config *s = config_section(c, "trainer.learning_rate_scheduler");
-    const char *unit = config_str(s, "unit");
-    bool by_steps = strcmp(unit ? unit : config_str(s, "type"), "step") == 0;
-    lr_schedule r = {.base = config_f64(c, "trainer.optimizer.lr"),
-                     .total_steps = total_of(s, span),
-                     .unit_steps = by_steps ? 1 : span.epoch_steps,
-                     .power = 1};
-    if (!lr_schedule_kind_of(config_str(s, "type"), &r.kind))
-        BUG("the option table knows a learning-rate schedule that lr_schedule does not");
-    take_int(s, "warmup_steps", &r.warmup_steps);
-    take_int(s, "step_size", &r.step_size);
-    take_int(s, "t_initial", &r.first_cycle);
-    take_milestones(s, &r);
-    take_f64(s, "minimum", &r.minimum);
-    take_f64(s, "eta_min", &r.minimum);
-    take_f64(s, "end_learning_rate", &r.minimum);
-    take_f64(s, "gamma", &r.gamma);
-    take_f64(s, "cut_frac", &r.cut_fraction);
-    take_f64(s, "pct_start", &r.cut_fraction);
-    take_f64(s, "ratio", &r.ratio);
-    take_f64(s, "div_factor", &r.start_ratio);
-    take_f64(s, "final_div_factor", &r.end_ratio);
-    take_f64(s, "t_mul", &r.cycle_factor);
-    take_f64(s, "eta_mul", &r.base_factor);
-    take_f64(s, "power", &r.power);
-    take_f64(s, "num_cycles", &r.cycles);
-    take_f64(s, "factor", &r.factor);
-    take_f64(s, "model_size", &r.model_size);
-    return r;
-}
-
 static momentum_schedule momentum_settings(const config *c, training_span span)
 {
     const config *s = config_section(c, "trainer.momentum_scheduler");
     momentum_schedule m = {.unit_steps = span.epoch_steps};
     if (s) {
-        take_int(s, "cool_down", &m.cool_down);
-        take_int(s, "warm_up", &m.warm_up);
-        take_f64(s, "ratio", &m.ratio);
+        config_take_int(s, "cool_down", &m.cool_down);
+        config_take_int(s, "warm_up", &m.warm_up);
+        config_take_f64(s, "ratio", &m.ratio);
     }
     return m;
 }
@@ -156,7 +93,7 @@ static optim_group group_settings(const config *c, size_t i, const optim_group *
     const config *s = group_section(c, i);
     optim_group g = *base;
     take_group(s, &g.optim);
-    take_f64(s, "lr", &g.rates.base);
+    config_take_f64(s, "lr", &g.rates.schedules[0].base);
     g.optim.shares_momentum = g.optim.shares_momentum || base->optim.momentum != 0;
     return g;
 }
@@ -178,7 +115,7 @@ static void tune_rates(optim_group *groups, size_t n, bool has_default, double f
         size_t i = k ? n - k : 0; /* the default group is the last */
         if (!i && !has_default)
             continue;
-        groups[i].rates.base *= share;
+        groups[i].rates.schedules[0].base *= share;
         share *= factor;
     }
 }
@@ -187,7 +124,7 @@ static void tune_rates(optim_group *groups, size_t n, bool has_default, double f
 static void unfreeze_in_turn(optim_group *groups, size_t n, training_span span)
 {
     for (size_t i = 0; i < n; i++) {
-        groups[i].rates.frozen_units = (int64_t)n - 2;
+        groups[i].rates.schedules[0].frozen_units = (int64_t)n - 2;
         groups[i].frozen_steps = i ? (int64_t)(n - 1 - i) * span.epoch_steps : 0;
     }
 }
@@ -222,7 +159,7 @@ status optim_groups_settings(const config *c, const flat *f, training_span span,
     size_t n = 1 + n_groups_of(c);
     optim_group *groups = xcalloc(n, sizeof *groups);
     groups[0] = (optim_group){.optim = optim_settings(c),
-                              .rates = lr_schedule_settings(c, span),
+                              .rates = lr_settings(c, span),
                               .momentum = momentum_settings(c, span)};
     for (size_t i = 1; i < n; i++)
         groups[i] = group_settings(c, i - 1, &groups[0]);
@@ -256,5 +193,6 @@ loss_scale_rule loss_scale_settings(const config *c)
 
 bool vote_settings(const config *c)
 {
-    return config_has(c, "trainer.grad_norm") || loss_scale_settings(c).dynamic;
+    plateau_rule rule;
+    return config_has(c, "trainer.grad_norm") || loss_scale_settings(c).dynamic || plateau_settings(c, &rule);
 }

@@ -8,22 +8,17 @@
 #include "common/parts/flat.h"
 #include "common/parts/loss_scale.h"
 #include "optim/group.h"
-
-/* What training is planned to be: what a schedule without total_steps spans, and what an epoch is. */
-typedef struct training_span {
-    int64_t steps, epoch_steps;
-} training_span;
+#include "optim/lr_settings.h"
 
 /* `config` is the whole configuration. Of the default group of parameters, whose optimizer says which states all
  * have. */
 optim optim_settings(const config *config);
-lr_schedule lr_schedule_settings(const config *config, training_span span);
 /* All groups, the default one first; the caller frees them. E_CONFIG where a schedule wants other groups than the
  * tensors of `f` are in. */
 MUST_USE status optim_groups_settings(const config *config, const flat *f, training_span span, optim_group **ret,
                                       size_t *ret_n, error *err);
 loss_scale_rule loss_scale_settings(const config *config);
-/* A step is applied when the master has heard of all its parts. */
+/* A step is applied when the master has heard of all its parts, and says how. */
 bool vote_settings(const config *config);
 
 #endif

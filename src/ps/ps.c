@@ -27,7 +27,8 @@ static status ps_take_stop(ps *s, const Wire__Stop *m)
 
 static status take_verdict(ps *s, const wire_head *h, const Wire__Verdict *m, error *err)
 {
-    return table_verdict(s->table, h->step, (verdict){.scale = m->scale, .skip = m->skip}, err);
+    verdict v = {.scale = m->scale, .skip = m->skip, .reductions = m->reductions};
+    return table_verdict(s->table, h->step, v, err);
 }
 
 static status ps_take_proto(ps *s, const net_message *m, const wire_head *h, error *err)

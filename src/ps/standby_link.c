@@ -63,7 +63,7 @@ void standby_link_say_proto(const standby_link *l, wire_head h, const ProtobufCM
 
 void standby_link_say_hello(const standby_link *l)
 {
-    if (standby_link_rests(l))
+    if (standby_link_rests(l) || !net_is_up(l->socket))
         return;
     span payload = span_for_call(l->hello->data, l->hello->size);
     standby_link_say(l, (wire_head){.type = WIRE_HELLO}, &payload);

@@ -40,7 +40,8 @@ static size_t spans_of(const table *t, int32_t part, int64_t version, float inve
 }
 
 /* Those that the part's spans ask for, at a version, for the step that counts as `step`. */
-static void make_rules(const table *t, const update_part *u, int64_t version, int64_t step, float scale)
+static void make_rules(const table *t, const update_part *u, int64_t version, int64_t step, float scale,
+                       uint32_t reductions)
 {
     memset(t->is_made, 0, 2 * t->o.n_groups * sizeof *t->is_made);
     for (size_t i = 0; i < u->n_spans; i++) {
@@ -54,7 +55,7 @@ static void make_rules(const table *t, const update_part *u, int64_t version, in
         moved_by.momentum *= momentum_schedule_share(&group->momentum, version);
         t->rules[how] = update_make(&moved_by, &(optim_call){
                                                    .step = counted > 1 ? counted : 1,
-                                                   .rate = lr_schedule_rate(&group->rates, version),
+                                                   .rate = lr_sequence_rate(&group->rates, version, reductions),
                                                    .scale = scale,
                                                    .clip_value = t->o.clip_value,
                                                    .decay = how % 2,
@@ -63,7 +64,7 @@ static void make_rules(const table *t, const update_part *u, int64_t version, in
 }
 
 /* The newest weights and state, a step further. What goes out may be the entry's own. */
-static status update_entry(const table *t, int32_t part, float scale, const float *grad, span *out,
+static status update_entry(const table *t, int32_t part, verdict v, const float *grad, span *out,
                            span *const *slots_out, error *err)
 {
     const entry *e = &t->entries[part];
@@ -74,7 +75,7 @@ static status update_entry(const table *t, int32_t part, float scale, const floa
                      .spans = t->spans,
                      .n_spans = spans_of(t, part, e->version, loss_scale_inverse(now))};
     update_average(&t->groups[0].optim, e->version + 1 - now.skipped, &u);
-    make_rules(t, &u, e->version, e->version + 1 - now.skipped, scale * loss_scale_inverse(now));
+    make_rules(t, &u, e->version, e->version + 1 - now.skipped, v.scale * loss_scale_inverse(now), v.reductions);
     for (size_t i = 0; i < t->n_slots; i++) {
         in[i] = e->slots[i]->floats;
         to[i] = slots_out[i]->floats;
@@ -95,7 +96,7 @@ static status slots_writable(table *t, entry *e, span *ret_out[OPTIM_SLOTS], err
 }
 
 /* *ret: the weights of the next version; in the place of the last one, or in a block of their own. */
-static status table_update_move(table *t, int32_t part, float scale, const float *grad, span **ret, error *err)
+static status table_update_move(table *t, int32_t part, verdict v, const float *grad, span **ret, error *err)
 {
     entry *e = &t->entries[part];
     span *slots[OPTIM_SLOTS] = {NULL}, **before = &e->weights[e->version & 1];
@@ -105,7 +106,7 @@ static status table_update_move(table *t, int32_t part, float scale, const float
     else
         TRY(block_pool_take(&e->pool, ret, err));
     TRY(slots_writable(t, e, slots, err));
-    TRY(update_entry(t, part, scale, grad, *ret, slots, err));
+    TRY(update_entry(t, part, v, grad, *ret, slots, err));
     for (size_t i = 0; i < t->n_slots; i++) {
         if (slots[i] != e->slots[i])
             span_drop(e->slots[i]);
@@ -124,7 +125,7 @@ static status table_update_apply(table *t, int32_t part, span *root, verdict v, 
     span **out = &e->weights[next & 1];
     span_drop(*out);
     *out = v.skip ? span_hold(e->weights[e->version & 1]) : NULL;
-    status st = v.skip ? OK : table_update_move(t, part, v.scale, root->floats, out, err);
+    status st = v.skip ? OK : table_update_move(t, part, v, root->floats, out, err);
     if (st == OK) {
         e->scales[next & 1] = loss_scale_next(&t->o.scaling, entry_scale(e), v.skip);
         e->version = next;

@@ -71,6 +71,15 @@ static inline uint32_t chars_next(const char *text, size_t *ret_bytes)
     return (t[0] & 0x07u) << 18 | (t[1] & 0x3Fu) << 12 | (t[2] & 0x3Fu) << 6 | (t[3] & 0x3Fu);
 }
 
+/* How many characters these bytes are. */
+static inline size_t chars_count(const char *text, size_t bytes)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < bytes; i++)
+        n += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return n;
+}
+
 /* Where the character begins that ends before text[end]: end > 0. */
 static inline size_t chars_back(const char *text, size_t end)
 {

@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "text/byte_level.h"
 #include "text/chars.h"
+#include "text/charsmap.h"
 #include "text/fields.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct step {
     bool left, right;
     char *content;
     pattern *pattern;
+    charsmap *charsmap;
 };
 
 enum { GROWTH = 12 }; /* bytes that one becomes; U+FDFA is 3, and 33 decomposed */
@@ -210,6 +212,13 @@ static status apply_byte_level(const step *s, normalize_scratch *scratch, rewrit
     return OK;
 }
 
+static status apply_charsmap(const step *s, normalize_scratch *scratch, rewrite *w, error *err)
+{
+    (void)scratch, (void)err;
+    charsmap_rewrite(s->charsmap, w);
+    return OK;
+}
+
 /* --- loading --- */
 
 static step *add(normalizer *n)
@@ -270,6 +279,17 @@ static status load_replace(fields *f, normalizer *n, error *err)
     return OK;
 }
 
+static status load_charsmap(fields *f, normalizer *n, error *err)
+{
+    const char *table = NULL;
+    char place[FIELDS_PLACE];
+    fields_inside(f, "precompiled_charsmap", -1, place);
+    TRY(fields_text(f, "precompiled_charsmap", NULL, &table, err));
+    step *s = add(n);
+    s->apply = apply_charsmap;
+    return charsmap_load(table, place, &s->charsmap, err);
+}
+
 static status load_one(const json_t *value, const char *place, int depth, normalizer *n, error *err);
 
 static status load_sequence(fields *f, int depth, normalizer *n, error *err)
@@ -284,11 +304,11 @@ static status load_sequence(fields *f, int depth, normalizer *n, error *err)
     return OK;
 }
 
-enum { BERT, NFC, NFD, NFKC, NFKD, LOWERCASE, STRIP, STRIP_ACCENTS, REPLACE, PREPEND, BYTE_LEVEL, SEQUENCE };
+enum { BERT, NFC, NFD, NFKC, NFKD, LOWERCASE, STRIP, STRIP_ACCENTS, REPLACE, PREPEND, BYTE_LEVEL, CHARSMAP, SEQUENCE };
 
-static const char *const types[] = {"BertNormalizer", "NFC",   "NFD",          "NFKC",    "NFKD",
-                                    "Lowercase",      "Strip", "StripAccents", "Replace", "Prepend",
-                                    "ByteLevel",      "Sequence", NULL};
+static const char *const types[] = {"BertNormalizer", "NFC",         "NFD",          "NFKC",    "NFKD",
+                                    "Lowercase",      "Strip",       "StripAccents", "Replace", "Prepend",
+                                    "ByteLevel",      "Precompiled", "Sequence",     NULL};
 
 static status load_one(const json_t *value, const char *place, int depth, normalizer *n, error *err)
 {
@@ -308,6 +328,7 @@ static status load_one(const json_t *value, const char *place, int depth, normal
     case REPLACE: st = load_replace(&f, n, err); break;
     case PREPEND: st = load_prepend(&f, n, err); break;
     case BYTE_LEVEL: add(n)->apply = apply_byte_level; break;
+    case CHARSMAP: st = load_charsmap(&f, n, err); break;
     case SEQUENCE: st = load_sequence(&f, depth, n, err); break;
     default: *add(n) = (step){.apply = apply_form, .form = forms[type]}; break;
     }
@@ -335,6 +356,7 @@ void normalizer_destroy(normalizer **n)
     for (size_t i = 0; i < (*n)->n; i++) {
         free((*n)->steps[i].content);
         pattern_destroy(&(*n)->steps[i].pattern);
+        charsmap_destroy(&(*n)->steps[i].charsmap);
     }
     free((*n)->steps);
     free(*n);
@@ -344,7 +366,7 @@ void normalizer_destroy(normalizer **n)
 /* Whether what a step may leave has room. */
 static status check_growth(const step *s, piece of, const run *out, error *err)
 {
-    uint64_t content = s->content ? strlen(s->content) : 0;
+    uint64_t content = s->content ? strlen(s->content) : s->charsmap ? charsmap_longest(s->charsmap) : 0;
     uint64_t each = content + 1 > GROWTH ? content + 1 : GROWTH;
     if (out->bytes + (of.end - of.begin) * each + content > RUN_LIMIT)
         return FAIL(err, E_DATA, "a text may grow to more than %d bytes as it is normalized; give it in parts",

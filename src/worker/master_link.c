@@ -53,6 +53,8 @@ status master_link_say(master_link *l, wire_head h, const ProtobufCMessage *m, e
 
 status master_link_say_hello(master_link *l, error *err)
 {
+    if (!net_is_up(l->socket))
+        return OK; /* NET_UP will have us say it */
     span payload = span_for_call(l->hello.data, l->hello.size);
     return master_link_send_head(l, (wire_head){.type = WIRE_HELLO}, &payload, err);
 }

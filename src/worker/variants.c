@@ -2,6 +2,8 @@
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
+#include "data/sorting_keys.h"
+#include "metric/goal.h"
 #include "metric/metric.h"
 #include "metric/settings.h"
 #include "model/groups.h"
@@ -31,6 +33,7 @@ status variants_graph(const config *c, const variants *v, batch_shape shape, gra
             .optimizer = config_json(c, "trainer.optimizer"),
             .precision = model_precision(c),
             .half_weight_gradients = config_bool(c, "trainer.half_weight_gradients"),
+            .library_dropout = config_bool(c, "trainer.library_dropout"),
         },
         ret, err);
 }
@@ -77,17 +80,18 @@ static size_t evaluated_names(const variants *v, const metric_settings *listed, 
     return n;
 }
 
-static status name_unknown(const char *goal, const char *const *given, size_t n, error *err)
+static status name_unknown(const char *name, int sign, const char *const *given, size_t n, error *err)
 {
     buf names = BUF_INIT;
-    const char *near = config_did_you_mean(goal + 1, given, n);
+    const char *near = config_did_you_mean(name, given, n);
+    char better = sign > 0 ? '+' : '-';
     for (size_t i = 0; i < n; i++)
         buf_addf(&names, "%s%s", i ? ", " : "", given[i]);
     if (near)
-        buf_addf(&names, "; did you mean '%c%s'?", goal[0], near);
+        buf_addf(&names, "; did you mean '%c%s'?", better, near);
     status st = FAIL(err, E_CONFIG,
-                     "trainer.validation_metric: '%s': evaluations of this model have no '%s'; they have %s", goal,
-                     goal + 1, names.data);
+                     "trainer.validation_metric: '%c%s': evaluations of this model have no '%s'; they have %s", better,
+                     name, name, names.data);
     buf_fini(&names);
     return st;
 }
@@ -106,15 +110,18 @@ static bool is_of_label(const char *name, const metric_settings *listed)
 /* What is asked of evaluations is known before the first step: the model's, as metrics go. */
 static status check_metric(const config *c, const variants *v, error *err)
 {
-    const char *goal = config_str(c, "trainer.validation_metric"), *name, **given;
-    int better;
-    TRYF(metric_goal_parse(goal, &name, &better, err), err, "trainer.validation_metric");
+    const char **given;
+    metric_goal goal;
+    TRY(metric_goal_settings(c, &goal, err));
     metric_settings *listed = metric_settings_create(c);
     size_t n = evaluated_names(v, listed, &given);
-    bool known = is_of_label(name, listed);
-    for (size_t i = 0; i < n; i++)
-        known = known || strcmp(name, given[i]) == 0;
-    status st = known ? OK : name_unknown(goal, given, n, err);
+    status st = OK;
+    for (size_t g = 0; g < goal.n && st == OK; g++) {
+        bool known = is_of_label(goal.at[g].name, listed);
+        for (size_t i = 0; i < n; i++)
+            known = known || strcmp(goal.at[g].name, given[i]) == 0;
+        st = known ? OK : name_unknown(goal.at[g].name, goal.at[g].sign, given, n, err);
+    }
     free(given);
     metric_settings_destroy(&listed);
     return st;
@@ -149,6 +156,8 @@ static status variants_find_shapes(const config *c, variants *v, error *err)
         .multiple = (uint32_t)config_int(sampler, "multiple"),
     };
     TRYF(bucketing_create(&options, &v->buckets, err), err, "data_loader.batch_sampler");
+    TRY(sorting_keys_check(config_section(c, "dataset_reader"), v->data, config_json(sampler, "sorting_keys"),
+                           "data_loader.batch_sampler.sorting_keys", err));
     v->n = bucketing_shapes(v->buckets, v->shapes);
     return OK;
 }

@@ -1,4 +1,5 @@
-/* Whether the cuDNN that is installed plans the attention of the examples' models, both ways. */
+/* Whether the cuDNN that is installed plans the attention that models have, both ways; prints the workspace of
+ * each. */
 #include "support_dnn.h"
 
 #include "backend/cuda/library/dnn_attention.h"
@@ -6,6 +7,10 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
+
+/* Where a mask differs: bits of its axes. */
+enum { BY_BATCH = 1, BY_HEAD = 2, BY_QUERY = 4, BY_KEY = 8, PADDING = BY_BATCH | BY_KEY };
 
 /* Packed: queries, keys and values of a position side by side. */
 typedef struct shape {
@@ -13,15 +18,33 @@ typedef struct shape {
     int64_t batch, q_heads, kv_heads, q_length, k_length, head;
     bool causal, packed;
     launch_type type;
+    int mask_by; /* 0: no mask */
+    float ratio;
 } shape;
 
 static const shape shapes[] = {
-    {"tiny-shakespeare", 4, 6, 6, 256, 256, 64, true, true, LAUNCH_BF16},
-    {"GPT-2", 32, 12, 12, 1024, 1024, 64, true, true, LAUNCH_BF16},
-    {"GPT-2", 32, 12, 12, 1024, 1024, 64, true, true, LAUNCH_F16},
-    {"BERT", 16, 12, 12, 384, 384, 64, false, false, LAUNCH_BF16},
-    {"shared keys", 2, 32, 8, 2048, 2048, 128, true, false, LAUNCH_BF16},
-    {"odd lengths", 3, 2, 1, 50, 70, 8, false, false, LAUNCH_BF16},
+    {"tiny-shakespeare", 4, 6, 6, 256, 256, 64, true, true, .type = LAUNCH_BF16},
+    {"GPT-2", 32, 12, 12, 1024, 1024, 64, true, true, .type = LAUNCH_BF16},
+    {"GPT-2, float16", 32, 12, 12, 1024, 1024, 64, true, true, .type = LAUNCH_F16},
+    {"GPT-2, dropout", 16, 12, 12, 1024, 1024, 64, true, true, .type = LAUNCH_BF16, .ratio = 0.1f},
+    {"BERT", 16, 12, 12, 384, 384, 64, false, false, .type = LAUNCH_BF16},
+    {"BERT, padding", 32, 12, 12, 384, 384, 64, false, false, .type = LAUNCH_BF16, .mask_by = PADDING},
+    {"BERT, padding, dropout", 32, 12, 12, 384, 384, 64, false, false, .type = LAUNCH_BF16,
+     .mask_by = PADDING, .ratio = 0.1f},
+    {"MiniLM, padding", 32, 12, 12, 128, 128, 32, false, false, .type = LAUNCH_BF16, .mask_by = PADDING},
+    {"ViT", 64, 12, 12, 197, 197, 64, false, false, .type = LAUNCH_BF16},
+    {"ViT-H", 8, 16, 16, 257, 257, 80, false, false, .type = LAUNCH_BF16},
+    {"heads of 256", 4, 8, 1, 512, 512, 256, true, false, .type = LAUNCH_BF16},
+    {"heads of 256, padding", 4, 8, 8, 512, 512, 256, false, false, .type = LAUNCH_BF16, .mask_by = PADDING},
+    {"shared keys", 2, 32, 8, 2048, 2048, 128, true, false, .type = LAUNCH_BF16},
+    {"shared keys, padding, dropout", 2, 32, 8, 2048, 2048, 128, true, false, .type = LAUNCH_BF16,
+     .mask_by = PADDING, .ratio = 0.1f},
+    {"odd lengths", 3, 2, 1, 50, 70, 8, false, false, .type = LAUNCH_BF16},
+    {"odd lengths, padding", 3, 2, 1, 51, 71, 8, false, false, .type = LAUNCH_BF16, .mask_by = PADDING},
+    {"positions by head", 4, 12, 12, 384, 384, 64, false, false, .type = LAUNCH_BF16,
+     .mask_by = BY_HEAD | BY_QUERY | BY_KEY},
+    {"all of it", 4, 12, 12, 384, 384, 64, true, false, .type = LAUNCH_BF16,
+     .mask_by = BY_BATCH | BY_HEAD | BY_QUERY | BY_KEY},
 };
 
 static launch_layout lie_of(const shape *s, int64_t heads, int64_t length)
@@ -30,24 +53,29 @@ static launch_layout lie_of(const shape *s, int64_t heads, int64_t length)
     return (launch_layout){length * width, s->head, width};
 }
 
-static launch_attention attention_of(const shape *s)
+static dnn_attention attention_of(const shape *s)
 {
-    return (launch_attention){
-        .batch = s->batch,
-        .q_heads = s->q_heads,
-        .kv_heads = s->kv_heads,
-        .q_length = s->q_length,
-        .k_length = s->k_length,
-        .head = s->head,
-        .v_head = s->head,
-        .scale = 1.0f / sqrtf((float)s->head),
-        .causal = s->causal,
-        .operands = s->type,
-        .q_layout = lie_of(s, s->q_heads, s->q_length),
-        .k_layout = lie_of(s, s->kv_heads, s->k_length),
-        .v_layout = lie_of(s, s->kv_heads, s->k_length),
-        .y_layout = {s->q_length * s->q_heads * s->head, s->head, s->q_heads * s->head},
+    dnn_attention a = {
+        .of = {.batch = s->batch,
+               .q_heads = s->q_heads,
+               .kv_heads = s->kv_heads,
+               .q_length = s->q_length,
+               .k_length = s->k_length,
+               .head = s->head,
+               .v_head = s->head,
+               .scale = 1.0f / sqrtf((float)s->head),
+               .causal = s->causal,
+               .operands = s->type,
+               .q_layout = lie_of(s, s->q_heads, s->q_length),
+               .k_layout = lie_of(s, s->kv_heads, s->k_length),
+               .v_layout = lie_of(s, s->kv_heads, s->k_length),
+               .y_layout = {s->q_length * s->q_heads * s->head, s->head, s->q_heads * s->head}},
+        .is_biased = s->mask_by,
+        .ratio = s->ratio,
     };
+    for (int i = 0; i < 4; i++)
+        a.of.mask_stride[i] = s->mask_by >> i & 1;
+    return a;
 }
 
 static void both_ways_are_planned(void **state)
@@ -57,26 +85,27 @@ static void both_ways_are_planned(void **state)
         scene s;
         error err = ERROR_INIT;
         dnn_graph *g = NULL;
-        launch_attention t = attention_of(&shapes[i]);
+        dnn_attention a = attention_of(&shapes[i]);
         scene_begin(&s);
-        if (dnn_attention_plan(&s.program, &t, &g, &err) != OK)
+        if (dnn_attention_plan(&s.program, &a, &g, &err) != OK)
             fail_msg("%s, forward: %s", shapes[i].model, err.text);
-        if (dnn_attention_bwd_plan(&s.program, &t, &g, &err) != OK)
+        if (dnn_attention_bwd_plan(&s.program, &a, &g, &err) != OK)
             fail_msg("%s, backward: %s", shapes[i].model, err.text);
+        printf("%s: %.1f MB of workspace backward\n", shapes[i].model, (double)dnn_scratch_bytes(g) / 1e6);
         scene_end(&s);
     }
 }
 
-typedef status plan_of(backend_program *p, const launch_attention *t, dnn_graph **ret, error *err);
+typedef status plan_of(backend_program *p, const dnn_attention *a, dnn_graph **ret, error *err);
 
-static void expect_refusal(plan_of *plan, int arch, const launch_attention *t, const char *why)
+static void expect_refusal(plan_of *plan, int arch, const dnn_attention *a, const char *why)
 {
     scene s;
     error err = ERROR_INIT;
     dnn_graph *g = NULL;
     scene_begin(&s);
     s.backend.arch = arch;
-    assert_int_equal(plan(&s.program, t, &g, &err), E_UNSUPPORTED);
+    assert_int_equal(plan(&s.program, a, &g, &err), E_UNSUPPORTED);
     assert_string_equal(err.text, why);
     scene_end(&s);
 }
@@ -84,16 +113,34 @@ static void expect_refusal(plan_of *plan, int arch, const launch_attention *t, c
 static void what_is_not_cudnns_is_refused(void **state)
 {
     (void)state;
-    static const char form[] = "cuDNN's attention is of half precision and heads of 8, 16 .. 128";
-    launch_attention t = attention_of(&shapes[0]), wide = t, odd = t, whole = t;
-    wide.head = 136;
-    odd.v_head = 20;
-    whole.operands = LAUNCH_F32;
+    static const char form[] = "cuDNN's attention is of half precision and heads of 8, 16 .. 256";
+    dnn_attention a = attention_of(&shapes[0]), wide = a, odd = a, whole = a, later = a, much = a;
+    dnn_attention half = a, one = a;
+    wide.of.head = 264;
+    odd.of.v_head = 20;
+    whole.of.operands = LAUNCH_F32;
+    later.of.past = 3;
+    much.is_biased = true;
+    much.of.batch = 4096;
+    for (int i = 0; i < 4; i++)
+        much.of.mask_stride[i] = 1;
+    half.of.causal = false;
+    half.of.k_length = 320;
+    half.ratio = 0.1f;
+    one.of.q_length = 1;
+    expect_refusal(dnn_attention_bwd_plan, 90, &half,
+                   "cuDNN's gradients beside a mask or dropout may be NaN where there are "
+                   "64, 192, 320 .. keys");
+    expect_refusal(dnn_attention_bwd_plan, 90, &one, "cuDNN's gradients may be NaN where there is one query");
     expect_refusal(dnn_attention_plan, 90, &wide, form);
     expect_refusal(dnn_attention_plan, 90, &odd, form);
     expect_refusal(dnn_attention_bwd_plan, 90, &whole, form);
-    expect_refusal(dnn_attention_plan, 89, &t, "cuDNN's attention is not for sm_89");
-    expect_refusal(dnn_attention_bwd_plan, 100, &t, "cuDNN's attention is not for sm_100");
+    expect_refusal(dnn_attention_plan, 89, &a, "cuDNN's attention is not for sm_89");
+    expect_refusal(dnn_attention_bwd_plan, 100, &a, "cuDNN's attention is not for sm_100");
+    expect_refusal(dnn_attention_plan, 90, &later,
+                   "it has keys of the past, and cuDNN's attention is used without them");
+    expect_refusal(dnn_attention_plan, 90, &much, "its mask would take 6442450944 bytes as floats, more than "
+                                                  "1073741824");
 }
 
 int main(int argc, char **argv)

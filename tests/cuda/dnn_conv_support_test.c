@@ -63,11 +63,12 @@ static conv_task task_of(const struct shape *s, tile_kind kind, dtype made, conv
     return t;
 }
 
-/* Heuristics name no engine for a result in float32 of halves in so few channels, but for an image.
- */
+/* Heuristics name no engine for a result in float32 of halves in so few channels, but for an image; for
+ * gradients of weights they name one where the number is even. */
 static bool is_taken(const conv_task *t, dtype made, conv_part makes)
 {
-    return t->kind != TILE_BF16 || made != DT_F32 || makes == PART_Y || t->channels % 8 == 0;
+    return t->kind != TILE_BF16 || made != DT_F32 || makes == PART_Y ||
+           t->channels % (makes == PART_W ? 2 : 8) == 0;
 }
 
 static void plan(const struct shape *s, tile_kind kind, dtype made, conv_part makes)

@@ -183,11 +183,11 @@ static void launches_have_limits(void **state)
                  {1, 65536, 1, "65535 blocks along y"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         scene_size(kernel_test_stream(), wrong[i].x, wrong[i].y, wrong[i].threads);
-        assert_int_equal(cudaPeekAtLastError(), cudaErrorLaunchFailure);
+        assert_int_equal(cudaGetLastError(), cudaErrorLaunchFailure);
         expect_fault(wrong[i].fault);
     }
     scene_bound(kernel_test_stream(), 13, 5);
-    assert_int_equal(cudaPeekAtLastError(), cudaErrorLaunchFailure);
+    assert_int_equal(cudaGetLastError(), cudaErrorLaunchFailure);
     expect_fault("more threads than its KERNEL says");
     scene_bound(kernel_test_stream(), 16, 4);
     scene_size(kernel_test_stream(), 3, 2, 1024);

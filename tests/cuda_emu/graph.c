@@ -16,6 +16,7 @@ struct CUgraphExec_st {
 };
 
 static _Thread_local cudaGraph_t captures;
+static uint64_t n_launches;
 
 /* --- what is taken in --- */
 
@@ -141,9 +142,18 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t g, cudaStream_t s)
     return emu_said(e);
 }
 
+uint64_t emu_graph_launches(void)
+{
+    emu_lock();
+    uint64_t n = n_launches;
+    emu_unlock();
+    return n;
+}
+
 cudaError_t cudaGraphLaunch(cudaGraphExec_t g, cudaStream_t s)
 {
     emu_lock();
+    n_launches++;
     cudaError_t e = emu_stream_check(s);
     if (e == cudaSuccess && *emu_stream_capture(s))
         e = emu_graph_spoil(*emu_stream_capture(s));

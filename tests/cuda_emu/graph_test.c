@@ -117,7 +117,7 @@ static cudaError_t allocates_pinned(const studio *v)
 {
     void *p;
     (void)v;
-    return cudaMallocHost(&p, 8);
+    return cudaHostAlloc(&p, 8, cudaHostAllocPortable);
 }
 
 static cudaError_t waits(const studio *v)

@@ -216,14 +216,9 @@ const char *cudaGetErrorString(cudaError_t e)
     return "unrecognized error code";
 }
 
-cudaError_t cudaPeekAtLastError(void)
-{
-    return broken[device] ? broken[device] : last_error;
-}
-
 cudaError_t cudaGetLastError(void)
 {
-    cudaError_t e = cudaPeekAtLastError();
+    cudaError_t e = broken[device] ? broken[device] : last_error;
     last_error = cudaSuccess;
     return e;
 }
@@ -246,25 +241,11 @@ cudaError_t cudaDriverGetVersion(int *ret)
     return cudaSuccess;
 }
 
-cudaError_t cudaRuntimeGetVersion(int *ret)
-{
-    *ret = CUDART_VERSION;
-    return cudaSuccess;
-}
-
 cudaError_t cudaGetDeviceCount(int *ret)
 {
     cudaError_t e = driver_error();
     if (e == cudaSuccess)
         *ret = emu_machine_get()->n_devices;
-    return emu_said(e);
-}
-
-cudaError_t cudaGetDevice(int *ret)
-{
-    cudaError_t e = driver_error();
-    if (e == cudaSuccess)
-        *ret = device;
     return emu_said(e);
 }
 

@@ -51,6 +51,11 @@ void emu_faults_forget(void);
 uint64_t emu_kernels_run(void);
 uint64_t emu_matmuls_run(void);
 
+/* Streams that there are now. */
+unsigned emu_streams(void);
+/* How often graphs were launched so far. */
+uint64_t emu_graph_launches(void);
+
 /* How often the host has waited for an event, a stream or a device, be it for nothing. */
 uint64_t emu_host_waits(void);
 

@@ -384,11 +384,6 @@ cudaError_t cudaHostAlloc(void **ret, size_t bytes, unsigned flags)
     return e;
 }
 
-cudaError_t cudaMallocHost(void **ret, size_t bytes)
-{
-    return cudaHostAlloc(ret, bytes, cudaHostAllocDefault);
-}
-
 cudaError_t cudaFreeHost(void *p)
 {
     cudaError_t e = p ? forget(p, true) : cudaSuccess;

@@ -276,13 +276,6 @@ static cudaError_t check_waiting(cudaStream_t s)
     return e == cudaSuccess ? emu_graphs_forbid() : e;
 }
 
-cudaError_t cudaDeviceGetStreamPriorityRange(int *ret_least, int *ret_greatest)
-{
-    *ret_least = 0;
-    *ret_greatest = -5;
-    return cudaSuccess;
-}
-
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret, unsigned flags)
 {
     if (flags != cudaStreamNonBlocking)
@@ -311,10 +304,14 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret, unsigned flags)
     return emu_said(e);
 }
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *ret, unsigned flags, int priority)
+unsigned emu_streams(void)
 {
-    (void)priority;
-    return cudaStreamCreateWithFlags(ret, flags);
+    unsigned n = 0;
+    emu_lock();
+    for (cudaStream_t s = streams; s; s = s->next)
+        n += s->is_live;
+    emu_unlock();
+    return n;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t s)

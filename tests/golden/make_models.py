@@ -97,6 +97,11 @@ def token_loss(logits, label):
     return F.cross_entropy(logits.flatten(0, 1), label.flatten())
 
 
+def smoothed_loss(logits, label):
+    weight = torch.tensor([1, 0.25, 3, 0.5, 2], dtype=logits.dtype)
+    return F.cross_entropy(logits, label, weight=weight, label_smoothing=0.2, ignore_index=3)
+
+
 def click_loss(logits, label):
     return F.binary_cross_entropy_with_logits(logits.flatten(), label)
 
@@ -115,6 +120,8 @@ LAYERS = [
 CASES = {
     "mlp": ({"type": "mlp", "hidden": [48, 32]}, 10,
             lambda: Mlp(100, [48, 32], 10), images((1, 10, 10), 10, 8), F.cross_entropy),
+    "smoothing": ({"type": "mlp", "hidden": [8], "label_smoothing": 0.2, "class_weights": [1, 0.25, 3, 0.5, 2],
+                   "ignore_index": 3}, 5, lambda: Mlp(16, [8], 5), images((1, 4, 4), 5, 8), smoothed_loss),
     "cnn": ({"type": "cnn", "channels": [6, 8], "hidden": [24]}, 10,
             lambda: Cnn([6, 8], [24], 12, 10), images((3, 12, 12), 10, 8), F.cross_entropy),
     "sequential": ({"type": "sequential", "layers": LAYERS}, 10,

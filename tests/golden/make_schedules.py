@@ -7,6 +7,7 @@ Where AllenNLP has a curve of its own, its formula is written out here. Rates ar
 
 import json
 import math
+import random
 
 import torch
 import transformers
@@ -99,10 +100,64 @@ CASES = [
 ]
 
 
+def plateau(seed, **options):
+    """Rates behind each of 40 values of a metric, by ReduceLROnPlateau."""
+    draw = random.Random(seed)
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=RATE)
+    schedule, rates = T.ReduceLROnPlateau(optimizer, **options), []
+    sign = -1 if options["mode"] == "max" else 1
+    values = [round(sign / (1 + 0.2 * i) + draw.uniform(-0.1, 0.1), 6) for i in range(40)]
+    values[11] = None  # not finite
+    for value in values:
+        schedule.step(math.nan if value is None else value)
+        rates.append(optimizer.param_groups[0]["lr"])
+    return {"options": options, "values": values, "rates": [float(f"{r:.10g}") for r in rates]}
+
+
+PLATEAUS = [
+    plateau(1, mode="min", patience=1, factor=0.5),
+    plateau(2, mode="max", patience=2, factor=0.3, cooldown=3),
+    plateau(3, mode="min", patience=0, factor=0.5, min_lr=0.01, threshold=0.02, threshold_mode="abs"),
+    plateau(4, mode="max", patience=0, factor=0.9, threshold=0.01, eps=0.015),
+    plateau(5, mode="max", patience=1, factor=0.1, threshold=0.05, threshold_mode="abs", cooldown=1, min_lr=1e-4),
+]
+
+
+def sequence(*parts):
+    """Rates of schedules one after the other, of which each begins at the rate that the one before ended with."""
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=RATE)
+    group, rates = optimizer.param_groups[0], []
+    for epochs, _, _, by_epoch, make in parts:
+        group["initial_lr"] = group["lr"]
+        schedule = make(optimizer, epochs * EPOCH)
+        for step in range(epochs * EPOCH):
+            rates.append(group["lr"])
+            optimizer.step()
+            if (not by_epoch or (step + 1) % EPOCH == 0) and step + 1 < epochs * EPOCH:
+                schedule.step()
+    rates += [group["lr"]] * 9
+    return {"schedules": [{"epochs": epochs, "kind": kind, "options": options} for epochs, kind, options, _, _ in parts],
+            "rates": [float(f"{r:.10g}") for r in rates]}
+
+
+SEQUENCES = [
+    sequence((2, "linear_with_warmup", {"warmup_steps": 5}, False,
+              lambda o, n: H.get_linear_schedule_with_warmup(o, 5, n)),
+             (3, "exponential", {"gamma": 0.8}, True, lambda o, n: T.ExponentialLR(o, 0.8)),
+             (1, "constant", {}, True, lambda o, n: T.ConstantLR(o, 1))),
+    sequence((3, "multi_step", {"milestones": [1, 2], "gamma": 0.5}, True, lambda o, n: T.MultiStepLR(o, [1, 2], 0.5)),
+             (4, "cosine", {"minimum": 0.001}, False, lambda o, n: T.CosineAnnealingLR(o, n, 0.001))),
+]
+
+
 def main():
-    print('{"base": %r, "total_steps": %d, "cases": [' % (RATE, STEPS))
+    print('{"base": %r, "total_steps": %d, "epoch_steps": %d, "cases": [' % (RATE, STEPS, EPOCH))
     print(",\n".join(json.dumps({"kind": kind, "options": options, "rates": [float(f"{r:.10g}") for r in rates]})
                      for kind, options, rates in CASES))
+    print('], "plateaus": [')
+    print(",\n".join(map(json.dumps, PLATEAUS)))
+    print('], "sequences": [')
+    print(",\n".join(map(json.dumps, SEQUENCES)))
     print("]}")
 
 

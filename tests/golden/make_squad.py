@@ -1,4 +1,4 @@
-"""Golden values of SQuAD's exact match and F1: the official script's definitions, written out here.
+"""Golden values of SQuAD's exact match and F1: the official script's definitions (squad_score.py).
 
     python make_squad.py > ../unit/metric/data/squad.json     # needs no packages
     python make_squad.py dev-v1.1.json.gz                     # every answer of it against the next one
@@ -7,23 +7,9 @@
 import gzip
 import json
 import random
-import re
-import string
 import sys
-from collections import Counter
 
-
-def normalize(text):
-    text = "".join(c for c in text.lower() if c not in string.punctuation)
-    return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
-
-
-def f1(a, b):
-    a, b = normalize(a).split(), normalize(b).split()
-    same = (Counter(a) & Counter(b)).total()
-    if not a or not b:
-        return float(a == b)
-    return 2 * same / (len(a) + len(b))
+from squad_score import f1, normalize
 
 
 def score(prediction, answers):

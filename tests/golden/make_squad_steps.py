@@ -1,6 +1,7 @@
 """The first steps of TransformerQA in PyTorch: losses that those of the model transformer_qa are held against.
 
-    python make_squad_steps.py                       writes data/squad/: a small BERT, its tokenizer, questions, losses
+    python make_squad_steps.py                       writes data/squad/: a small BERT, also in AllenNLP's names, its tokenizer,
+                                                     questions, losses
     python make_squad_steps.py MODEL DATA OUT [OPTION=VALUE...]
                                                      losses of another model on other questions; writes OUT.safetensors,
                                                      the weights to begin with, and prints the losses
@@ -75,6 +76,15 @@ def weights_of(model):
     return {name: value.contiguous() for name, value in model.state_dict().items() if "position_ids" not in name}
 
 
+def allennlp_names(model):
+    """As AllenNLP's TransformerQA has them, which keeps the network alone, its pooler too, and the head beside it."""
+    embedder = "_text_field_embedder.token_embedder_tokens.transformer_model."
+    named = {embedder + name: value for name, value in BertModel(model.config).state_dict().items()}
+    named |= {embedder + name: value for name, value in model.bert.state_dict().items()}
+    named[embedder + "embeddings.position_ids"] = torch.arange(model.config.max_position_embeddings)[None]
+    return named | {"_linear_layer." + name: value for name, value in model.qa_outputs.state_dict().items()}
+
+
 def small():
     reader, shapes = module("make_squad_reader"), module("text_shapes")
     folder = HERE / "data" / "squad"
@@ -88,6 +98,7 @@ def small():
     for p in model.parameters():
         p.data = p.data + 0.1 * torch.randn_like(p)
     save_file(weights_of(model), folder / "model.safetensors")
+    torch.save(allennlp_names(model), folder / "weights.th")
     data = reader.FILE
     examples = list(reader.Reader(tokenizer, 64, 16, 20, skip=True).examples(data))
     (folder / "questions.json").write_text(json.dumps(data) + "\n")

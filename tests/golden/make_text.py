@@ -18,9 +18,9 @@ TRUNCATIONS = [(16, 4, "longest_first", "right"), (16, 2, "longest_first", "left
 PADDINGS = [{"length": 24, "direction": "left", "pad_id": 1, "pad_token": "<pad>"}, {"pad_to_multiple_of": 8}]
 
 
-def cases(tokenizer):
+def cases(tokenizer, more):
     texts = text_shapes.TEXTS + text_shapes.random_texts(8, seed=2)
-    for text in texts:
+    for text in texts + more:
         yield {"text": text}
     for text, pair in list(zip(texts, reversed(texts)))[::6]:
         yield {"text": text, "pair": pair}
@@ -51,7 +51,7 @@ def main():
     for name, make in text_shapes.SHAPES.items():
         tokenizer = make()
         lines = []
-        for case in cases(tokenizer):
+        for case in cases(tokenizer, text_shapes.MORE.get(name, [])):
             answer = text_shapes.answer(tokenizer, case["text"], case.get("pair"))
             answer["windows"] = [compact(window) for window in answer["windows"]]
             lines.append(json.dumps({**case, **answer}, separators=(",", ":")))

@@ -1,6 +1,6 @@
 """Folders of Hugging Face's transformers, and what transformers computes with them, in float32.
 
-    python make_transformers.py        writes data/transformers/
+    python make_transformers.py [NETWORK...]       writes data/transformers/, of these networks or of all
 
 A folder a network: config.json and weights as save_pretrained writes them, the network with all
 of its heads, drawn at random. Beside it <network>_<head>.safetensors: a batch, the logits, the loss and its
@@ -11,6 +11,7 @@ Needs torch, transformers, safetensors.
 
 import json
 import pathlib
+import sys
 from collections import OrderedDict
 
 import torch
@@ -24,6 +25,9 @@ SIZES = dict(vocab_size=VOCABULARY, initializer_range=0.3, num_labels=CLASSES)
 BERT = dict(hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=10,
             max_position_embeddings=12)
 
+GROUPED = dict(hidden_size=8, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, intermediate_size=10,
+               max_position_embeddings=12)
+
 NETWORKS = {
     "bert": hf.BertConfig(**SIZES, **BERT),
     "roberta": hf.RobertaConfig(**SIZES, **BERT, layer_norm_eps=1e-5),
@@ -32,14 +36,22 @@ NETWORKS = {
     "electra": hf.ElectraConfig(**SIZES, **BERT, embedding_size=4),
     "albert": hf.AlbertConfig(**SIZES, **BERT, embedding_size=4),
     "gpt2": hf.GPT2Config(**SIZES, n_embd=8, n_layer=2, n_head=2, n_positions=12, n_inner=10),
+    "llama": hf.LlamaConfig(**SIZES, **GROUPED, head_dim=6, attention_bias=True, mlp_bias=True,
+                            rope_parameters={"rope_type": "llama3", "rope_theta": 3.0, "factor": 4.0,
+                                             "low_freq_factor": 1.0, "high_freq_factor": 1.5,
+                                             "original_max_position_embeddings": 11}),
+    "mistral": hf.MistralConfig(**SIZES, **GROUPED, sliding_window=None, tie_word_embeddings=True,
+                                rope_parameters={"rope_type": "linear", "rope_theta": 100.0, "factor": 2.0}),
+    "qwen2": hf.Qwen2Config(**SIZES, **GROUPED, hidden_act="gelu"),
 }
+DECODERS = {"gpt2", "llama", "mistral", "qwen2"}
 OLD = {"distilbert"}    # their weights are a pytorch_model.bin
 HEADS = {"qa": hf.AutoModelForQuestionAnswering, "tokens": hf.AutoModelForTokenClassification,
          "sequence": hf.AutoModelForSequenceClassification}
 
 
 def heads_of(network):
-    return {"lm": hf.AutoModelForCausalLM} if network == "gpt2" else HEADS
+    return {"lm": hf.AutoModelForCausalLM} if network in DECODERS else HEADS
 
 
 def settings(head, config):
@@ -57,7 +69,8 @@ def write_folder(network, config):
         model = make.from_config(settings(head, config))
         for parameter in model.parameters():
             parameter.data += 0.1 * torch.randn_like(parameter)
-        kept = {k: v for k, v in model.state_dict().items() if k not in tensors and k != "lm_head.weight"}
+        tied = {"lm_head.weight"} if config.tie_word_embeddings else set()
+        kept = {k: v for k, v in model.state_dict().items() if k not in tensors and k not in tied}
         tensors.update({k: v.clone() for k, v in kept.items()})
     folder = FOLDER / network
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,7 +88,7 @@ def batch_of(network, head):
     length = torch.tensor([TOKENS, TOKENS - 3, TOKENS - 1])[:, None]
     mask = (torch.arange(TOKENS) < length).long()
     batch = {"input_ids": ids, "attention_mask": mask}
-    if network not in ("distilbert", "gpt2"):
+    if network not in DECODERS | {"distilbert"}:
         batch["token_type_ids"] = (torch.arange(TOKENS) > 4).long().expand(BATCH, -1).contiguous()
     if head in ("tokens", "sequence"):
         fill = NETWORKS[network].pad_token_id
@@ -128,6 +141,8 @@ def write_run(network, head, make, config):
 if __name__ == "__main__":
     torch.set_num_threads(1)
     for name, config in NETWORKS.items():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         write_folder(name, config)
         for head, make in heads_of(name).items():
             write_run(name, head, make, config)

@@ -51,8 +51,8 @@ static void training_init(training *t, const char *model, const char *optimizer)
     for (size_t i = 0; i < OPTIM_SLOTS; i++)
         t->slots[i] = xcalloc((size_t)t->net.flat->n_elements, sizeof *t->slots[i]);
     t->optim = optim_settings(t->net.config);
-    lr_schedule rates = lr_schedule_settings(t->net.config, (training_span){.steps = STEPS, .epoch_steps = 1});
-    t->call = (optim_call){.rate = lr_schedule_rate(&rates, 0), .scale = 1.0f};
+    lr_sequence rates = lr_settings(t->net.config, (training_span){.steps = STEPS, .epoch_steps = 1});
+    t->call = (optim_call){.rate = lr_sequence_rate(&rates, 0, 0), .scale = 1.0f};
 }
 
 static void training_fini(training *t)
@@ -189,7 +189,7 @@ static void test_model(void **state)
 
 int main(int argc, char **argv)
 {
-    static const char *const files[] = {"onnx_tied_torchscript", "onnx_tied_dynamo", "onnx_merged",
+    static const char *const files[] = {"smoothing", "onnx_tied_torchscript", "onnx_tied_dynamo", "onnx_merged",
                                         "onnx_own_loss_torchscript", "onnx_own_loss_dynamo",
                                         "onnx_only_loss_torchscript", "onnx_only_loss_dynamo",
                                         "onnx_siamese_torchscript", "onnx_siamese_dynamo",

@@ -3,6 +3,7 @@
 For make_text.py, which writes golden data of them, and for tests/tokenizers/compare.py. Needs `tokenizers` 0.23.
 """
 
+import base64
 import pathlib
 import random
 
@@ -29,6 +30,17 @@ TEXTS = [
     "UNBROKEN_snake_case camelCase http://example.com/?q=a&b=%20#x", "▁meta ▁▁space _", "<0x41> <0xE2> </w> ##ing",
     "\U00011938 \U0001e922 \U00010d50 \ua7cb \U00031350 \u08d4", "a" + "\u0300" * 30 + "\u0323" * 5,
 ]
+
+
+MORE = {  # of one shape
+    "xlm-roberta": [
+        "\u00adbegins", "\ufeff\u200e both", "a\u00ad", "\ufb01\u00ad x", "\u333e\ufeff\ufeffy", "\u00ad", "\u2026\u00ad",
+        "e\u0301 e\u0301\u0308 a\u0300 a\u0300\u0300 a\u0300\u0300\u0308 o\u0308 \u0308 \u0308\u0301 x\u0308\u0308\u0308", "e\u0308\u0301",
+        "A\u030a\u0308 \u212b\u0301 \u2126\u0308 \u00bd\u0308", "one\r\ntwo\r\n\r\nthree\n\r", "\u1e9b\u0323 \u1e9b \u0958\u0308 \uac00\u11a8 \uac00\u0308",
+        "\ufdfa and \ufdfa\u00ad\ufdfa", "\U0001f44d\U0001f44d\U0001f3fd \U0001f44d\u0308", "\u3392 \u2163\u2167 \uff21\uff22 x\u00b2",
+        "\u0130stanbul \u0130\u0307", "\u2460\u00ad\u2460 \u2460\u0308", "tab\tand\u3000wide\u200bzero",
+    ],
+}
 
 
 def corpus():
@@ -139,6 +151,20 @@ def t5():
     return t
 
 
+def xlm_roberta():
+    t = Tokenizer(models.Unigram())
+    charsmap = pathlib.Path(__file__).with_name("charsmap.txt").read_text()
+    t.normalizer = normalizers.Sequence([normalizers.Precompiled(base64.b64decode(charsmap)),
+                                         normalizers.Replace(Regex(" {2,}"), " ")])
+    t.pre_tokenizer = pre_tokenizers.Metaspace()
+    t.decoder = decoders.Metaspace()
+    train(t, trainers.UnigramTrainer(vocab_size=300, show_progress=False, unk_token="<unk>",
+                                     special_tokens=["<s>", "<pad>", "</s>", "<unk>"]))
+    t.post_processor = processors.TemplateProcessing(single="<s> $A </s>", pair="<s> $A </s> </s>:1 $B:1 </s>:1",
+                                                     special_tokens=[("<s>", 0), ("</s>", 2)])
+    return t
+
+
 def unigram():
     t = Tokenizer(models.Unigram())
     t.normalizer = normalizers.Sequence([normalizers.Strip(), normalizers.NFKD(), normalizers.StripAccents(),
@@ -180,7 +206,7 @@ def split(behavior, invert=False):
 
 SHAPES = {
     "bert": lambda: bert(True), "bert-cased": lambda: bert(False), "gpt2": gpt2, "roberta": roberta,
-    "llama3": llama3, "qwen2": qwen2, "llama2": llama2, "t5": t5, "unigram": unigram, "word-level": word_level,
+    "llama3": llama3, "qwen2": qwen2, "llama2": llama2, "t5": t5, "xlm-roberta": xlm_roberta, "unigram": unigram, "word-level": word_level,
     "bpe": bpe,
     "split-next": lambda: split("merged_with_next"), "split-previous": lambda: split("merged_with_previous"),
     "split-removed": lambda: split("removed"), "split-inverted": lambda: split("removed", True),

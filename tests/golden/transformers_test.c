@@ -2,7 +2,7 @@
  * Hugging Face's folders against transformers: what config.json says and the weights of
  * model.safetensors, without a word of it in the configuration, give transformers' logits, loss and
  * gradients. data/transformers is made by make_transformers.py, a network's folder and a file for
- * each of its heads.
+ * each of its heads. AllenNLP's models, data/text_models by make_text_models.py, against PyTorch in the same way.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static void check_logits(const golden *g)
     assert_int_equal((size_t)graph_shape_elements(&value->shape) * sizeof(float), want->bytes);
     for (int64_t i = 0; i < graph_shape_elements(&value->shape); i++)
         if (!(fabsf(logits[i] - number(want, i)) <= LOGIT_TOLERANCE * (1.0 + fabsf(number(want, i)))))
-            fail_msg("logit %lld is %.8g, transformers' %.8g", (long long)i, (double)logits[i],
+            fail_msg("logit %lld is %.8g, PyTorch's %.8g", (long long)i, (double)logits[i],
                      (double)number(want, i));
     network_fini(&n);
 }
@@ -89,7 +89,7 @@ static void check_gradients(const golden *g, const network *n)
     free(names);
 }
 
-static void test_folder(void **state)
+static void test_network(void **state)
 {
     golden g;
     network n;
@@ -98,7 +98,7 @@ static void test_folder(void **state)
     network_init(&n, &g, golden_section(&g, "model"), "'sgd'");
     network_feed(&n, &g, 0);
     double loss = (double)network_run(&n), want = (double)number(find(&g, "loss"), 0);
-    print_message("%s: loss %.8g, transformers' %.8g\n", (const char *)*state, loss, want);
+    print_message("%s: loss %.8g, PyTorch's %.8g\n", (const char *)*state, loss, want);
     assert_true(fabs(loss - want) <= LOSS_TOLERANCE * want);
     check_gradients(&g, &n);
     network_fini(&n);
@@ -108,20 +108,24 @@ static void test_folder(void **state)
 int main(int argc, char **argv)
 {
     static const char *const files[] = {
-        "bert_qa",       "bert_tokens",       "bert_sequence",       "roberta_qa", "roberta_tokens",
-        "roberta_sequence", "distilbert_qa",  "distilbert_tokens",   "distilbert_sequence",
-        "electra_qa",    "electra_tokens",    "electra_sequence",    "albert_qa",  "albert_tokens",
-        "albert_sequence", "gpt2_lm",
+        "transformers/bert_qa", "transformers/bert_tokens", "transformers/bert_sequence",
+        "transformers/roberta_qa", "transformers/roberta_tokens",
+        "transformers/roberta_sequence", "transformers/distilbert_qa",
+        "transformers/distilbert_tokens", "transformers/distilbert_sequence",
+        "transformers/electra_qa", "transformers/electra_tokens",
+        "transformers/electra_sequence", "transformers/albert_qa", "transformers/albert_tokens",
+        "transformers/albert_sequence", "transformers/gpt2_lm", "transformers/llama_lm",
+        "transformers/mistral_lm", "transformers/qwen2_lm", "text_models/tagger_lstm",
+        "text_models/tagger_bert_lstm", "text_models/classifier_bag",
+        "text_models/classifier_mean", "text_models/classifier_lstm",
+        "text_models/classifier_bert", "text_models/classifier_roberta",
     };
     struct CMUnitTest tests[COUNT_OF(files)] = {0};
-    char paths[COUNT_OF(files)][64];
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    for (size_t i = 0; i < COUNT_OF(files); i++) {
-        snprintf(paths[i], sizeof paths[i], "transformers/%s", files[i]);
+    for (size_t i = 0; i < COUNT_OF(files); i++)
         tests[i] = (struct CMUnitTest){
-            .name = files[i], .test_func = test_folder, .initial_state = paths[i]};
-    }
+            .name = files[i], .test_func = test_network, .initial_state = (void *)(uintptr_t)files[i]};
     if (chdir(golden_folder()) != 0) /* models name their folders from there */
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);

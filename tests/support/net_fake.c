@@ -39,6 +39,7 @@ struct net_socket {
     size_t n_bound;
     inbox inbox;
     line *dial;
+    bool is_up; /* a dial whose NET_UP was told */
     pthread_mutex_t lines_lock;
     line **lines; /* a listener's */
     size_t n_lines, cap_lines;
@@ -340,6 +341,11 @@ bool net_is_local(const net_socket *s)
     return !s->is_listener && s->dial->is_local;
 }
 
+bool net_is_up(const net_socket *s)
+{
+    return s->is_up || net_is_local(s);
+}
+
 uint64_t net_dropped(const net_socket *s)
 {
     (void)s;
@@ -431,7 +437,9 @@ bool net_receive(net_socket *s, net_message *ret)
 
 bool net_next_event(net_socket *s, net_event *ret)
 {
-    return inbox_next_event(&s->inbox, ret);
+    bool is_told = inbox_next_event(&s->inbox, ret);
+    s->is_up |= is_told && ret->kind == NET_UP;
+    return is_told;
 }
 
 inbox *inbox_of(net_socket *s)

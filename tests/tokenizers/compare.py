@@ -146,6 +146,7 @@ def main():
             tokenizer = make()
             if path.startswith(folder):
                 tokenizer.save(path)
+            sets["texts of its own"] = [{"text": t} for t in text_shapes.MORE.get(name, [])]
             for what, lines in sets.items():
                 if lines:
                     differ += compare(options.program, name, path, tokenizer, lines, what)

@@ -32,7 +32,7 @@ static status cuda_open(const backend_options *options, backend **ret, error *er
     b->arch = 10 * found.major + found.minor;
     b->shared_limit = found.sharedMemPerBlockOptin;
     b->fuses = device_wants("TEQUIO_CUDA_FUSION");
-    status st = queues_open(b, err);
+    status st = queues_open(b, options->unused, err);
     if (st == OK)
         *ret = b;
     else

@@ -84,6 +84,7 @@ struct backend_program {
     struct cuda_table *tables;
     struct lt_matmul *lt;   /* all matmuls that are cuBLASLt's */
     struct dnn_graph *dnn;  /* all graphs that are cuDNN's */
+    bool only_asks;         /* cuDNN's graphs are described, to be planned together; each is refused */
 };
 
 /* Whether it runs anything. */

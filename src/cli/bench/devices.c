@@ -3,6 +3,7 @@
 #include "cli/bench/trial.h"
 #include "cli/host/gpus.h"
 #include "cli/line/size.h"
+#include "cli/run/model_archive.h"
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/base/thread.h"
@@ -148,7 +149,9 @@ static status devices_measure_all(const config *c, const args *a, row *rows, siz
 status bench_devices_run(const args *a, error *err)
 {
     config *c = NULL;
-    config_source source = {.path = a->operands[1], .overrides = args_text(a, "overrides")};
+    config_source source = {.path = a->operands[1],
+                            .overrides = args_text(a, "overrides"),
+                            .read_archive = model_archive_config};
     TRY(config_load(&source, &c, err));
     row *rows = xcalloc(1 + GPUS_MOST, sizeof *rows);
     const row *best = NULL;

@@ -1,6 +1,7 @@
 #include "cli/bench/gradients.h"
 
 #include "cli/bench/trial.h"
+#include "cli/run/model_archive.h"
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/base/thread.h"
@@ -205,7 +206,9 @@ static void print_text(const bench *b)
 
 static status bench_gradients_measure(const args *a, bench *b, error *err)
 {
-    config_source source = {.path = a->operands[1], .overrides = args_text(a, "overrides")};
+    config_source source = {.path = a->operands[1],
+                            .overrides = args_text(a, "overrides"),
+                            .read_archive = model_archive_config};
     TRY(config_load(&source, &b->config, err));
     TRY(choose_sides(a, b, err));
     TRY(variants_build(b->config, &b->variants, err));

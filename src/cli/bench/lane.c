@@ -102,6 +102,7 @@ static status build(const bench_lane *l, int64_t batch, graph **ret, error *err)
             .mode = MODEL_TRAIN,
             .precision = model_precision(l->config),
             .half_weight_gradients = config_bool(l->config, "trainer.half_weight_gradients"),
+            .library_dropout = config_bool(l->config, "trainer.library_dropout"),
         },
         ret, err);
 }
@@ -147,8 +148,8 @@ static status make_weights(bench_lane *l, error *err)
 {
     size_t bytes = (size_t)l->flat->n_elements * sizeof(float);
     l->optim = optim_settings(l->config);
-    lr_schedule rates = lr_schedule_settings(l->config, (training_span){.steps = 1, .epoch_steps = 1});
-    l->call = (optim_call){.rate = lr_schedule_rate(&rates, 0), .scale = 1.0f};
+    lr_sequence rates = lr_settings(l->config, (training_span){.steps = 1, .epoch_steps = 1});
+    l->call = (optim_call){.rate = lr_sequence_rate(&rates, 0, 0), .scale = 1.0f};
     l->n_slots = optim_slots(&l->optim);
     TRY(mem_alloc(bytes, "weights", (void **)&l->weights, err));
     for (size_t i = 0; i < l->n_slots; i++)

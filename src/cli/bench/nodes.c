@@ -4,6 +4,7 @@
 #include "cli/bench/trial.h"
 #include "cli/line/size.h"
 #include "cli/run/kernels.h"
+#include "cli/run/model_archive.h"
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/base/thread.h"
@@ -205,7 +206,9 @@ static void print_table(const bench *b)
 status bench_nodes_run(const args *a, error *err)
 {
     config *c = NULL;
-    config_source source = {.path = a->operands[1], .overrides = args_text(a, "overrides")};
+    config_source source = {.path = a->operands[1],
+                            .overrides = args_text(a, "overrides"),
+                            .read_archive = model_archive_config};
     const char *device = args_text(a, "device");
     bench *b = xcalloc(1, sizeof *b);
     b->samples = args_count(a, "samples", 10);

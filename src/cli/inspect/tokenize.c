@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/json.h"
+#include "common/config/huggingface.h"
 #include "text/tokenizer.h"
 
 #include <errno.h>
@@ -93,6 +94,18 @@ static status show_file(const request *r, const char *path, error *err)
     return st;
 }
 
+/* By its path, or by a name that Hugging Face's cache has. */
+static status open_tokenizer(const char *name, tokenizer **ret, error *err)
+{
+    const char *path = name, *folder = NULL;
+    arena *memory = arena_create();
+    if (!fs_exists(name) && huggingface_find(name, NULL, memory, &folder, NULL) == OK)
+        path = folder;
+    status st = tokenizer_open(path, ret, err);
+    arena_destroy(&memory);
+    return st;
+}
+
 static status tokenize(const args *a, tokenizer **t, request *r, error *err)
 {
     static const tokenizer_truncation whole = {.max_length = 0};
@@ -102,7 +115,7 @@ static status tokenize(const args *a, tokenizer **t, request *r, error *err)
         return FAIL(err, E_USAGE, "tokenize: one of --text TEXT and --file FILE must be given");
     if (pair && !text)
         return FAIL(err, E_USAGE, "tokenize: --pair goes with --text");
-    TRY(tokenizer_open(a->operands[0], t, err));
+    TRY(open_tokenizer(a->operands[0], t, err));
     r->tokenizer = *t;
     r->as_json = args_has(a, "json");
     r->in_bytes = args_has(a, "bytes");
@@ -147,7 +160,7 @@ const command command_tokenize = {
     .about =
         "Reads a text as Hugging Face's tokenizers do, and prints of each token its id, the part of the text that "
         "it comes from, and its own text. PATH is a tokenizer.json, BERT's vocab.txt, GPT-2's vocab.json with "
-        "merges.txt beside it, or a folder that has one of them.\n\n"
+        "merges.txt beside it, a folder that has one of them, or the name of a model in Hugging Face's cache.\n\n"
         "Texts are shown whole: neither cut to the model's length nor padded to it.",
     .flags = tokenize_flags,
     .n_flags = COUNT_OF(tokenize_flags),

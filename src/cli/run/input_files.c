@@ -2,6 +2,7 @@
 
 #include "common/base/gcs.h"
 #include "common/base/json.h"
+#include "common/config/reader_sections.h"
 #include "data/index/shards.h"
 #include "data/language/language_tokens.h"
 
@@ -12,42 +13,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Keys that name files or folders, by the sections they stand in. */
-static const struct {
-    const char *section, *within, *key;
-} keys[] = {
-    {NULL, NULL, "train_data_path"},
-    {NULL, NULL, "validation_data_path"},
-    {NULL, NULL, "test_data_path"},
-    {"dataset_reader", NULL, "labels"},
-    {"dataset_reader", NULL, "tokenizer"},
-    {"dataset_reader", NULL, "vocabulary"},
-    {"dataset_reader", NULL, "transformer_model_name"},
-    {"dataset_reader", "base_reader", "tokenizer"},
-    {"dataset_reader", "base_reader", "vocabulary"},
-    {"validation_dataset_reader", NULL, "labels"},
-    {"validation_dataset_reader", NULL, "tokenizer"},
-    {"validation_dataset_reader", NULL, "vocabulary"},
-    {"validation_dataset_reader", NULL, "transformer_model_name"},
-    {"validation_dataset_reader", "base_reader", "tokenizer"},
-    {"validation_dataset_reader", "base_reader", "vocabulary"},
-    {"model", NULL, "path"},
-    {"model", "pretrained", "path"},
-};
-
-enum { PATHS = 2 * COUNT_OF(keys) };
+/* Keys that name files or folders: of the whole, and of each reader. */
+static const char *const data_keys[] = {"train_data_path", "validation_data_path", "test_data_path"};
+static const char *const reader_keys[] = {"labels", "tokenizer", "vocabulary", "transformer_model_name"};
 
 typedef struct collection {
     arena *memory;
-    const char **paths; /* [PATHS + 1] */
-    int n;
+    const char **paths;
+    size_t n, cap;
 } collection;
 
 static void add_place(collection *c, const char *path)
 {
-    for (int i = 0; i < c->n; i++)
+    for (size_t i = 0; i < c->n; i++)
         if (strcmp(c->paths[i], path) == 0)
             return;
+    GROW(c->paths, c->cap, c->n + 1);
     c->paths[c->n++] = arena_strdup(c->memory, path);
 }
 
@@ -96,36 +77,89 @@ static const char *input_files_place(collection *c, const char *path)
     return own;
 }
 
-/* NULL: that key names none. */
-static const char *path_of(const json_t *section, const char *key)
+/* --- the keys --- */
+
+typedef void path_use(void *user, json_t *section, const char *key, const char *place);
+
+typedef struct path_walk {
+    path_use *use;
+    void *user;
+} path_walk;
+
+/* Where the key names a path; `place` is the section's, NULL of the whole. */
+static void visit_key(const path_walk *w, json_t *section, const char *key, const char *place)
 {
     const char *path = json_string_value(json_object_get(section, key));
-    bool is_path = path && (strcmp(key, "tokenizer") != 0 || language_tokens_has_files(path));
-    return is_path ? path : NULL;
+    if (path && (strcmp(key, "tokenizer") != 0 || language_tokens_has_files(path)))
+        w->use(w->user, section, key, place);
 }
 
-static json_t *section_of(const json_t *top, const char *section, const char *within)
+static void visit_reader(void *user, json_t *section, const char *place)
 {
-    json_t *at = section ? json_object_get(top, section) : (json_t *)(uintptr_t)top;
-    return within ? json_object_get(at, within) : at;
+    for (size_t i = 0; i < COUNT_OF(reader_keys); i++)
+        visit_key(user, section, reader_keys[i], place);
+}
+
+/* The data, what their readers want, and what the model wants. */
+static void each_path(json_t *top, path_use *use, void *user)
+{
+    path_walk w = {use, user};
+    json_t *model = json_object_get(top, "model");
+    for (size_t i = 0; i < COUNT_OF(data_keys); i++)
+        visit_key(&w, top, data_keys[i], NULL);
+    reader_sections_each(top, visit_reader, &w);
+    visit_key(&w, model, "path", "model");
+    visit_key(&w, json_object_get(model, "pretrained"), "path", "model.pretrained");
+}
+
+/* --- lists of them --- */
+
+typedef struct name_list {
+    arena *memory;
+    input_file_name *at;
+    size_t n, cap;
+} name_list;
+
+static void add_name(void *user, json_t *section, const char *key, const char *place)
+{
+    name_list *l = user;
+    GROW(l->at, l->cap, l->n + 1);
+    l->at[l->n++] = (input_file_name){
+        .key = arena_printf(l->memory, "%s%s%s", place ? place : "", place ? "." : "", key),
+        .path = arena_strdup(l->memory, json_string_value(json_object_get(section, key))),
+    };
+}
+
+/* Of what was allocated a copy in the arena, with zeros behind it. */
+static void *keep(arena *memory, void *at, size_t bytes, size_t zeros)
+{
+    char *kept = arena_alloc(memory, bytes + zeros);
+    if (bytes)
+        memcpy(kept, at, bytes);
+    memset(kept + bytes, 0, zeros);
+    free(at);
+    return kept;
 }
 
 const input_file_name *input_files_names(const config *c, arena *memory)
 {
-    input_file_name *names = arena_alloc(memory, (COUNT_OF(keys) + 1) * sizeof *names);
-    int n = 0;
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        const char *section = keys[i].section, *within = keys[i].within;
-        const json_t *at = section_of(config_json(c, ""), section, within);
-        const char *path = path_of(at, keys[i].key);
-        if (path)
-            names[n++] = (input_file_name){
-                .key = arena_printf(memory, "%s%s%s%s%s", section ? section : "", section ? "." : "",
-                                    within ? within : "", within ? "." : "", keys[i].key),
-                .path = arena_strdup(memory, path),
-            };
-    }
-    return names;
+    name_list l = {.memory = memory};
+    each_path((json_t *)(uintptr_t)config_json(c, ""), add_name, &l);
+    return keep(memory, l.at, l.n * sizeof *l.at, sizeof *l.at);
+}
+
+static bool is_of_huggingface(const char *key)
+{
+    const char *dot = strrchr(key, '.');
+    return dot && (strcmp(dot, ".tokenizer") == 0 || strcmp(dot, ".transformer_model_name") == 0);
+}
+
+/* What else the name could have been. */
+static const char *hint(const input_file_name *name)
+{
+    if (strstr(name->path, "://"))
+        return "; nothing is downloaded, a file of this machine is expected";
+    return is_of_huggingface(name->key) ? "; nor has Hugging Face's cache a model of that name" : "";
 }
 
 static status check_name(const input_file_name *name, error *err)
@@ -134,7 +168,7 @@ static status check_name(const input_file_name *name, error *err)
     TRYF(gcs_path(name->path, &file, err), err, "%s", name->key);
     status st = OK;
     if (!shards_is_pattern(file) && access(file, R_OK) != 0)
-        st = FAIL(err, E_DATA, "%s: open '%s': %s", name->key, file, strerror(errno));
+        st = FAIL(err, E_DATA, "%s: open '%s': %s%s", name->key, file, strerror(errno), hint(name));
     free(file);
     return st;
 }
@@ -151,20 +185,22 @@ status input_files_check(const config *c, error *err)
     return st;
 }
 
+static void place_path(void *user, json_t *section, const char *key, const char *place)
+{
+    (void)place;
+    const char *path = json_string_value(json_object_get(section, key));
+    json_object_set_new(section, key, json_string(input_files_place(user, path)));
+}
+
 void input_files_find(const config *c, arena *memory, input_files *ret)
 {
     collection all = {.memory = memory};
-    all.paths = arena_alloc(memory, (PATHS + 1) * sizeof *all.paths);
     json_t *top = json_deep_copy(config_json(c, ""));
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        json_t *section = section_of(top, keys[i].section, keys[i].within);
-        const char *path = path_of(section, keys[i].key);
-        if (path)
-            json_object_set_new(section, keys[i].key, json_string(input_files_place(&all, path)));
-    }
+    each_path(top, place_path, &all);
     buf text = BUF_INIT;
     json_pretty(top, &text);
     json_decref(top);
-    *ret = (input_files){.config = arena_strdup(memory, text.data), .paths = all.paths};
+    *ret = (input_files){.config = arena_strdup(memory, text.data),
+                         .paths = keep(memory, all.paths, all.n * sizeof *all.paths, sizeof *all.paths)};
     buf_fini(&text);
 }

@@ -10,7 +10,7 @@
 typedef struct kind {
     graph_op around;
     int32_t n;
-    size_t bytes;
+    size_t bytes, workspaces;
 } kind;
 
 enum { KINDS = OP_COUNT + 1 };
@@ -52,6 +52,7 @@ static kernel_facts facts_at(const variant *v, int32_t node)
     kernel_facts k = {.runs = v->kernels[node].run && !is_view(v, n), .around = n->op, .node = node};
     if (!k.runs)
         return k;
+    k.workspace = v->kernels[node].workspace_bytes;
     if (note && note->operand_bytes)
         k.bytes = note->operand_bytes(v->program, node, &k.around);
     else
@@ -94,6 +95,7 @@ static void count(const variant *v, kind *kinds)
         if (k[i].runs && k[i].bytes) {
             kinds[k[i].around].n++;
             kinds[k[i].around].bytes += k[i].bytes;
+            kinds[k[i].around].workspaces += k[i].workspace;
         }
     free(k);
 }
@@ -122,9 +124,12 @@ void kernels_print(const variant *v, buf *out)
                  size_text((double)kinds[i].bytes, text));
         all.n += kinds[i].n;
         all.bytes += kinds[i].bytes;
+        all.workspaces += kinds[i].workspaces;
     }
     buf_addf(out, "in all %d kernels, %s of operands, %.1f GFLOP\n", all.n,
              size_text((double)all.bytes, text), graph_flops(v->graph) / 1e9);
+    buf_addf(out, "workspaces of kernels, each written and read: %s\n",
+             size_text((double)all.workspaces, text));
 }
 
 /* --- by what --- */

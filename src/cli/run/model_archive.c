@@ -2,14 +2,15 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
-#include "data/index/archive.h"
+#include "common/base/json.h"
 #include "data/index/archive_write.h"
+#include "data/index/packed_archive.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char config_name[] = "config.json", weights_name[] = "model.safetensors",
-                  vocabulary_name[] = "vocabulary.json";
+                  vocabulary_name[] = "vocabulary.json", allennlp_name[] = "weights.th";
 
 /* --- writing --- */
 
@@ -51,23 +52,12 @@ bool model_archive_is(const char *path)
     return is;
 }
 
-static const archive_member *find_member(const archive *a, const char *name)
-{
-    for (size_t i = 0; i < a->n; i++) {
-        const char *own = a->at[i].name;
-        if (strcmp(strncmp(own, "./", 2) == 0 ? own + 2 : own, name) == 0)
-            return &a->at[i];
-    }
-    return NULL;
-}
-
 static status unpack_member(const archive *a, const char *path, const char *name, bool is_needed,
                             const char *folder, error *err)
 {
-    const archive_member *m = find_member(a, name);
+    const archive_member *m = archive_find(a, name);
     if (!m && is_needed)
-        return FAIL(err, E_DATA, "'%s' is no model.tar.gz of Tequio: it lacks %s%s", path, name,
-                    find_member(a, "weights.th") ? ", and weights.th, as AllenNLP has it, is not read" : "");
+        return FAIL(err, E_DATA, "'%s' is no model.tar.gz: it lacks %s", path, name);
     if (!m)
         return OK;
     char *file = xasprintf("%s/%s", folder, name);
@@ -78,11 +68,12 @@ static status unpack_member(const archive *a, const char *path, const char *name
 
 static status unpack_members(const archive *a, const char *path, char **ret_folder, error *err)
 {
+    bool is_allennlp = !archive_find(a, weights_name) && archive_find(a, allennlp_name);
     char *folder = NULL;
     TRY(fs_make_temporary("model", &folder, err));
     status st = unpack_member(a, path, config_name, true, folder, err);
     if (st == OK)
-        st = unpack_member(a, path, weights_name, true, folder, err);
+        st = unpack_member(a, path, is_allennlp ? allennlp_name : weights_name, true, folder, err);
     if (st == OK)
         st = unpack_member(a, path, vocabulary_name, false, folder, err);
     if (st == OK) {
@@ -94,27 +85,22 @@ static status unpack_members(const archive *a, const char *path, char **ret_fold
     return st;
 }
 
-static status unpack_tar(const void *tar, size_t bytes, const char *path, char **ret_folder, error *err)
+status model_archive_unpack(const char *path, char **ret_folder, error *err)
 {
-    archive a;
-    if (archive_kind_of(tar, bytes) != ARCHIVE_TAR)
-        return FAIL(err, E_DATA, "'%s': what is compressed there is no tar file", path);
-    TRY(archive_open(ARCHIVE_TAR, tar, bytes, path, &a, err));
-    status st = unpack_members(&a, path, ret_folder, err);
-    archive_close(&a);
+    packed_archive a;
+    TRY(packed_archive_open(path, &a, err));
+    status st = unpack_members(&a.members, path, ret_folder, err);
+    packed_archive_close(&a);
     return st;
 }
 
-status model_archive_unpack(const char *path, char **ret_folder, error *err)
+status model_archive_config(const char *path, json_t **ret, error *err)
 {
-    fs_map map;
-    void *tar = NULL;
-    size_t bytes = 0;
-    TRY(fs_map_open(path, &map, err));
-    status st = gunzip_whole(map.data, map.bytes, (packing){PACKING_GZIP, 0}, path, &tar, &bytes, err);
-    fs_map_close(&map);
-    TRY(st);
-    st = unpack_tar(tar, bytes, path, ret_folder, err);
-    mem_free(tar);
+    packed_archive a;
+    TRY(packed_archive_open(path, &a, err));
+    const archive_member *m = archive_find(&a.members, config_name);
+    status st = m ? json_parse((const char *)m->data, m->bytes, path, E_DATA, ret, err)
+                  : FAIL(err, E_DATA, "'%s' is no model.tar.gz: it lacks %s", path, config_name);
+    packed_archive_close(&a);
     return st;
 }

@@ -1,7 +1,7 @@
 /*
  * model.tar.gz: a trained model as one file, as AllenNLP has it. In it are config.json, model.safetensors and,
  * where the training data taught their reader one, vocabulary.json: unpacked by tar it is a folder that all
- * commands take.
+ * commands take. One that AllenNLP wrote has weights.th (model/allennlp_names.h) and vocabulary/, which is not read.
  *
  * Threads: main thread.
  */
@@ -21,8 +21,11 @@ MUST_USE status model_archive_write(const char *path, const config *c, const cha
 bool model_archive_is(const char *path);
 
 /* Into a fresh folder of temporary files, which the caller removes (fs_remove_tree) and whose path it frees.
- * Only those three files are written, whatever the archive holds. E_DATA: it is damaged, holds a name that
+ * Only those files are written, whatever the archive holds. E_DATA: it is damaged, holds a name that
  * leads out of it, or lacks one of them. */
 MUST_USE status model_archive_unpack(const char *path, char **ret_folder, error *err);
+
+/* Its config.json, for model.type from_archive (config_source.read_archive). E_DATA, E_IO. */
+MUST_USE status model_archive_config(const char *path, json_t **ret, error *err);
 
 #endif

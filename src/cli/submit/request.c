@@ -1,6 +1,7 @@
 #include "cli/submit/request.h"
 
 #include "cli/commands.h"
+#include "cli/run/model_archive.h"
 #include "job/spec/flags.h"
 
 #include <stdio.h>
@@ -75,7 +76,9 @@ static status parse_arguments(const char *const *list, args *ret, error *err)
 
 static status resolve_config(const args *train, submit_request *o, error *err)
 {
-    config_source source = {.path = train->operands[0], .overrides = args_text(train, "overrides")};
+    o->config_path = train->operands[0];
+    o->overrides = args_text(train, "overrides");
+    config_source source = {.path = o->config_path, .overrides = o->overrides, .read_archive = model_archive_config};
     TRY(config_load(&source, &o->resolved, err));
     const char *security = config_str(o->resolved, "distributed.security");
     o->is_secured = !args_has(train, "insecure") && !(security && strcmp(security, "off") == 0);
@@ -112,13 +115,14 @@ static const char *const *command_line(const submit_request *o, const char *cons
     return line;
 }
 
-const char *const *submit_request_arguments(const submit_request *o, const char *path, bool again)
+const char *const *submit_request_train_words(const submit_request *o, const char *path)
 {
     args train;
     if (parse_arguments(o->job.pools[ROLE_MASTER].args, &train, NULL) != OK)
         BUG("arguments that were read before");
-    const char *list[2 * COMMAND_FLAGS + 2] = {path};
-    int n = 1;
+    const char **list = arena_alloc(o->memory, (2 * COMMAND_FLAGS + 2) * sizeof *list);
+    int n = 0;
+    list[n++] = path ? path : o->config_path;
     for (size_t i = 0; i < command_train.n_flags; i++) {
         const flag *f = &command_train.flags[i];
         if (!train.values[i] || strcmp(f->name, "overrides") == 0)
@@ -129,7 +133,12 @@ const char *const *submit_request_arguments(const submit_request *o, const char 
         if (f->kind != FLAG_SWITCH && f->kind != FLAG_OPTION)
             list[n++] = train.values[i];
     }
-    return command_line(o, list, again);
+    return list;
+}
+
+const char *const *submit_request_arguments(const submit_request *o, const char *path, bool again)
+{
+    return command_line(o, submit_request_train_words(o, path), again);
 }
 
 static status read_arguments(submit_request *o, error *err)

@@ -5,6 +5,7 @@
 #include "cli/run/oversubscription.h"
 #include "cli/run/shape.h"
 #include "cli/submit/report.h"
+#include "cli/submit/submit_search.h"
 #include "cli/submit/target.h"
 #include "common/base/fs.h"
 #include "job/process/restart.h"
@@ -125,6 +126,8 @@ static int launch_request(const submit_request *o, const args *a, error *err)
         st = t->prepare(&l, err);
     if (st == OK && args_has(a, "dry-run"))
         st = dry_run(&l, t, err);
+    if (st == OK && submit_is_search(o))
+        return submit_search(o, a, t, err);
     if (st != OK || args_has(a, "dry-run"))
         return status_exit_code(st);
     keys_take_given(&l.given);

@@ -2,13 +2,21 @@
 
 #include "common/base/alloc.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+const char *submit_trial(void)
+{
+    const char *number = getenv("CLOUD_ML_TRIAL_ID");
+    return number && *number ? number : NULL;
+}
 
 roster_shape target_shape(const launch *l, int default_port)
 {
     roster_shape tasks = {
         .primary = l->request->primary,
         .start_port = (int)args_count(l->args, "start-port", default_port),
+        .trial = submit_trial(),
     };
     for (role r = 0; r < ROLE_COUNT; r++)
         tasks.counts[r] = (int)l->request->job.pools[r].count;

@@ -35,6 +35,7 @@ typedef struct target {
     bool is_here;          /* all tasks are on this machine */
     bool begins_again;     /* the whole job, by itself */
     bool lives_on;         /* without us, after --async */
+    bool keeps_files_here; /* the job dir is this machine's */
     /* Reads and checks the target's flags; NULL: there is nothing to read. */
     status (*prepare)(launch *l, error *err);
     /* Which task runs where; the caller closes it. */
@@ -50,6 +51,9 @@ typedef struct target {
 extern const target target_compose, target_kubernetes, target_local, target_slurm, target_ssh;
 
 /* --- for targets --- */
+
+/* The number of the trial of a search that this job is, CLOUD_ML_TRIAL_ID; NULL: it is none. */
+const char *submit_trial(void);
 
 roster_shape target_shape(const launch *l, int default_port);
 restart_limit target_task_restarts(const launch *l);

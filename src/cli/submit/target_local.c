@@ -56,6 +56,7 @@ static int target_local_run(const launch *l, error *err)
 const target target_local = {
     .name = "local",
     .is_here = true,
+    .keeps_files_here = true,
     .plan = plan,
     .run = target_local_run,
 };

@@ -7,6 +7,7 @@
 #include "cli/roles/process.h"
 #include "cli/run/config_notes.h"
 #include "cli/run/input_files.h"
+#include "cli/run/model_archive.h"
 #include "cli/run/shape.h"
 #include "cli/train/lr_curve.h"
 #include "common/base/alloc.h"
@@ -92,7 +93,9 @@ static json_t *change(const lr_search *s, const config *c)
 
 static status load(lr_search *s, error *err)
 {
-    config_source source = {.path = s->args->operands[0], .overrides = args_text(s->args, "overrides")};
+    config_source source = {.path = s->args->operands[0],
+                            .overrides = args_text(s->args, "overrides"),
+                            .read_archive = model_archive_config};
     config *written = NULL;
     TRY(config_load(&source, &written, err));
     config_notes_package(args_text(s->args, "include-package"));

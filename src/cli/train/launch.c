@@ -104,6 +104,7 @@ static int run_tasks(const train_job *j, const char *logs, const char *resolved,
                            [ROLE_PS] = j->shape.ps,
                            [ROLE_EVALUATOR] = j->shape.evaluators},
                 .primary = "chief", /* whom another task may evaluate in TensorFlow's rules, too */
+                .trial = j->cluster->trial,
                 .start_port = config_has(j->config, "distributed.start_port")
                                   ? (int)config_int(j->config, "distributed.start_port")
                                   : 0,

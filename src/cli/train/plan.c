@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/line/size.h"
 #include "cli/run/kernels.h"
+#include "cli/run/model_archive.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "exec/variant.h"
@@ -36,7 +37,9 @@ static void planned_fini(planned *p)
 
 static status make(const args *a, planned *p, error *err)
 {
-    config_source source = {.path = a->operands[0], .overrides = args_text(a, "overrides")};
+    config_source source = {.path = a->operands[0],
+                            .overrides = args_text(a, "overrides"),
+                            .read_archive = model_archive_config};
     const char *device = args_text(a, "device");
     TRY(config_load(&source, &p->config, err));
     int threads = (int)config_int(p->config, "trainer.threads");
@@ -200,7 +203,20 @@ static void print_fullest(const planned *p, buf *out)
     free(s);
 }
 
-static status print_plan(const planned *p, buf *out, error *err)
+/* --- launches --- */
+
+static void print_launches(planned *p, buf *out)
+{
+    if (!p->on.ops->recorder)
+        return;
+    variant_cut(&p->lane, true);
+    size_t resident = p->lane.n_segments;
+    variant_cut(&p->lane, false);
+    buf_addf(out, "a step's kernels are %zu launches, or %zu where parts stay on the device\n",
+             p->lane.n_segments, resident);
+}
+
+static status print_plan(planned *p, buf *out, error *err)
 {
     graph_print(p->lane.graph, out);
     TRY(print_moving(p, out, err));
@@ -210,6 +226,7 @@ static status print_plan(const planned *p, buf *out, error *err)
     print_slabs(p, out);
     print_fullest(p, out);
     kernels_print(&p->lane, out);
+    print_launches(p, out);
     kernels_print_by(&p->lane, out);
     return OK;
 }

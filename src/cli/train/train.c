@@ -14,6 +14,7 @@
 #include "cli/roles/process.h"
 #include "cli/run/config_notes.h"
 #include "cli/run/input_files.h"
+#include "cli/run/model_archive.h"
 #include "cli/run/oversubscription.h"
 #include "cli/train/dryrun.h"
 #include "cli/train/launch.h"
@@ -124,8 +125,10 @@ static status load_config(train_job *j, error *err)
     }
     if (args_has(j->args, "gce-maintenance"))
         settings[n] = "distributed.gce_maintenance=true";
-    config_source source = {
-        .path = j->path, .overrides = args_text(j->args, "overrides"), .settings = settings};
+    config_source source = {.path = j->path,
+                            .overrides = args_text(j->args, "overrides"),
+                            .settings = settings,
+                            .read_archive = model_archive_config};
     TRY(config_load(&source, &j->config, err));
     config_notes_log(j->config);
     return OK;
@@ -189,13 +192,17 @@ static void warn_of_effective_batch(const train_job *j)
 }
 
 /* The name is AllenNLP's too, and means something else there. */
-static void warn_of_counted_steps(const train_job *j)
+static void warn_of_counted_steps(const config *s)
 {
-    const config *s = config_section(j->config, "trainer.learning_rate_scheduler");
     if (strcmp(config_str(s, "type"), "step") == 0 && !config_has(s, "unit"))
         LOG_W("SCHEDULE",
-              "trainer.learning_rate_scheduler.step_size counts steps, AllenNLP's counts epochs: unit \"epoch\" or "
-              "\"step\" says which is meant");
+              "%s.step_size counts steps, AllenNLP's counts epochs: unit \"epoch\" or \"step\" says which is meant",
+              config_path(s));
+    for (size_t i = 0; i < config_count(s, "schedulers"); i++) {
+        char path[64];
+        snprintf(path, sizeof path, "schedulers[%zu].scheduler", i);
+        warn_of_counted_steps(config_section(s, path));
+    }
 }
 
 /* GPUs need no CPU each. */
@@ -224,7 +231,7 @@ static status find_shape(train_job *j, error *err)
         return OK;
     warn_of_oversubscription(j);
     warn_of_effective_batch(j);
-    warn_of_counted_steps(j);
+    warn_of_counted_steps(config_section(j->config, "trainer.learning_rate_scheduler"));
     return process_faults_check(&j->faults, &j->shape, err);
 }
 

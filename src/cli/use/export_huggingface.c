@@ -56,11 +56,19 @@ static status copy_tokenizer(const config *model, const char *folder, error *err
     return st;
 }
 
-static status write_folder(const config *model, const weights *w, const char *folder, error *err)
+/* The words of the classes in a job's vocabulary: of records, or the tags of sentences; NULL if they are numbers. */
+static const json_t *labels_of(const json_t *vocabulary)
 {
-    json_t *described = NULL;
+    const json_t *of_records = json_object_get(json_object_get(vocabulary, "label"), "label");
+    return of_records ? of_records : json_object_get(json_object_get(vocabulary, "tags"), "label");
+}
+
+static status write_folder(const trained_model *s, const weights *w, const char *folder, error *err)
+{
+    const config *model = config_section(s->config, "model");
+    json_t *described = NULL, *vocabulary = s->vocabulary ? json_loads(s->vocabulary, 0, NULL) : NULL;
     arena *a = arena_create();
-    status st = huggingface_model(model, w, &described, err);
+    status st = huggingface_model(model, w, labels_of(vocabulary), &described, err);
     if (st == OK)
         st = fs_mkdirs(folder, err);
     if (st == OK)
@@ -70,6 +78,7 @@ static status write_folder(const config *model, const weights *w, const char *fo
     if (st == OK)
         st = json_write_file(arena_printf(a, "%s/config.json", folder), described, err);
     json_decref(described);
+    json_decref(vocabulary);
     arena_destroy(&a);
     return st;
 }
@@ -78,7 +87,7 @@ status export_huggingface(const trained_model *s, const char *folder, error *err
 {
     weights *w = NULL;
     TRY(weights_open(s->model, &w, err));
-    status st = write_folder(config_section(s->config, "model"), w, folder, err);
+    status st = write_folder(s, w, folder, err);
     if (st == OK)
         printf("%s: the network of '%s', %zu tensors\n", folder, s->model, weights_count(w));
     weights_close(&w);

@@ -25,6 +25,7 @@ static status predict(const args *a, trained_model *s, error *err)
         .batch_key = "--batch-size",
         .data_path = data,
         .vocabulary = s->vocabulary,
+        .whole_length = args_has(a, "with-inputs"),
     };
     dataset_part part;
     TRY(trained_model_part(a, &part, &request.part, err));

@@ -7,6 +7,8 @@
 #include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/store/checkpoint.h"
+#include "model/allennlp_names.h"
+#include "model/allennlp_weights.h"
 
 #include <libgen.h>
 #include <stdlib.h>
@@ -59,6 +61,30 @@ static status find_weights(const char *job_dir, char **ret, error *err)
     return st;
 }
 
+/* The weights of a folder that AllenNLP wrote, or its archive; NULL: it is none. */
+static char *allennlp_weights(const char *folder)
+{
+    static const char *const names[] = {"weights.th", "best.th"};
+    char *ours = existing(folder, "model.safetensors"), *theirs = NULL;
+    for (size_t i = 0; i < COUNT_OF(names) && !ours && !theirs; i++)
+        theirs = existing(folder, names[i]);
+    free(ours);
+    return theirs;
+}
+
+/* What AllenNLP wrote becomes a .safetensors file among temporary ones. */
+static status convert_weights(trained_model *s, error *err)
+{
+    if (!s->unpacked)
+        TRY(fs_make_temporary("model", &s->unpacked, err));
+    char *ours = xasprintf("%s/converted.safetensors", s->unpacked);
+    status st = allennlp_weights_convert(s->model, config_section(s->config, "model"), ours, err);
+    free(st == OK ? s->model : ours);
+    if (st == OK)
+        s->model = ours;
+    return st;
+}
+
 status trained_model_find(const char *path, trained_model *s, error *err)
 {
     if (!fs_exists(path))
@@ -70,6 +96,9 @@ status trained_model_find(const char *path, trained_model *s, error *err)
         path = s->unpacked;
     }
     s->config_path = existing(path, "config.json");
+    s->model = s->config_path ? allennlp_weights(path) : NULL;
+    if (s->model)
+        return OK;
     if (s->config_path)
         return find_weights(path, &s->model, err);
     s->model = existing(path, "model.safetensors");
@@ -95,9 +124,13 @@ status trained_model_configure(trained_model *s, const char *given, const char *
 {
     if (!given && !s->config_path)
         return FAIL(err, E_USAGE, "no config.json beside '%s': give --config", s->model);
-    config_source source = {.path = given ? given : s->config_path, .overrides = overrides};
+    config_source source = {.path = given ? given : s->config_path,
+                            .overrides = overrides,
+                            .read_archive = model_archive_config};
     TRY(config_load(&source, &s->config, err));
     config_notes_log(s->config);
+    if (allennlp_is_file(s->model))
+        TRY(convert_weights(s, err));
     return s->config_path ? read_vocabulary(s, err) : OK;
 }
 

@@ -7,6 +7,7 @@
  *   checkpoints/step-N          that checkpoint
  *   a .safetensors file         itself
  *   an archive (model.tar.gz)   what it holds
+ *   weights.th, best.th         what AllenNLP wrote, in an archive, in a folder or alone, of models that are here too
  *
  * Threads: main thread only.
  */
@@ -23,7 +24,7 @@ typedef struct trained_model {
     char *config_path;  /* config.json of the job it belongs to; NULL: none was found */
     config *config;     /* NULL before trained_model_configure */
     char *vocabulary;   /* of that job; NULL if its data have none, and before trained_model_configure */
-    char *unpacked;     /* the folder of temporary files of an archive; NULL: it is none */
+    char *unpacked;     /* the folder of temporary files; NULL: there are none */
 } trained_model;
 
 /* *s is zeroed and is to be trained_model_fini'd whatever comes of it. E_DATA, E_IO. */

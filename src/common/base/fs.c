@@ -18,6 +18,9 @@
 /* In names of files that are not whole yet. */
 #define BESIDE ".tmp."
 
+/* fs_remove_beside may take a file that is being written for a killed writer's. */
+enum { WRITE_TRIES = 16 };
+
 static bool is_among(const int *failures, size_t n, int failure)
 {
     for (size_t i = 0; i < n; i++)
@@ -198,13 +201,12 @@ status fs_write_guarded(const char *path, const void *data, size_t bytes, fs_gua
                         const void *user, error *err)
 {
     char *temporary = fs_beside(path); /* two may write the same path: the later rename counts */
+    int failure = ENOENT;
     status st;
-    TRY_OUT(st, write_synced(temporary, data, bytes, err));
-    if (guard)
-        TRY_OUT(st, guard(user, err));
-    int failure = rename(temporary, path) == 0 ? 0 : errno;
-    if (failure == ENOENT) { /* fs_remove_beside took it for a killed writer's */
+    for (int tries = 0; failure == ENOENT && tries < WRITE_TRIES; tries++) {
         TRY_OUT(st, write_synced(temporary, data, bytes, err));
+        if (guard)
+            TRY_OUT(st, guard(user, err));
         failure = rename(temporary, path) == 0 ? 0 : errno;
     }
     errno = failure;

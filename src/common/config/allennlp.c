@@ -206,7 +206,7 @@ static status take(translator *t, const allennlp_key *k, const place *p)
 {
     switch (k->verdict) {
     case ALLENNLP_SAME:
-        return FAIL(t->err, E_CONFIG, "%s: a key of AllenNLP that this version does not have", p->path);
+        BUG("%s has no option", k->path);
     case ALLENNLP_HOLDS:
         place_drop(p);
         return OK;

@@ -79,7 +79,7 @@ bool allennlp_knows(const char *path)
 static void table_add_verdict(const allennlp_key *k, buf *ret)
 {
     const char *names[] = {
-        [ALLENNLP_SAME] = "not in this version", [ALLENNLP_HOLDS] = "taken: it is so in any case",
+        [ALLENNLP_SAME] = "taken",               [ALLENNLP_HOLDS] = "taken: it is so in any case",
         [ALLENNLP_MOVED] = "translated: ",       [ALLENNLP_LISTED] = "translated: ",
         [ALLENNLP_SET] = "translated: ",         [ALLENNLP_HOST] = "translated: the host of ",
         [ALLENNLP_PORT] = "translated: the port of ", [ALLENNLP_IGNORED] = "ignored, with a warning",

@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/config/allennlp.h"
+#include "common/config/from_archive.h"
 #include "common/config/huggingface.h"
 #include "common/config/jsonnet.h"
 #include "common/config/merge.h"
@@ -72,7 +73,7 @@ static status config_gather(const config_source *source, json_t **ret, error *er
 {
     json_t *tree = NULL;
     if (source->path)
-        TRY(jsonnet_read_file(source->path, &tree, err));
+        TRY(jsonnet_read_file("config", source->path, &tree, err));
     else
         TRY(jsonnet_parse("config", source->text ? source->text : "{}", &tree, err));
     status st = apply_environment(tree, err);
@@ -129,7 +130,9 @@ status config_load(const config_source *source, config **ret, error *err)
     TRY(config_gather(source, &written, err));
     config_tree *t = xcalloc(1, sizeof *t);
     t->memory = arena_create();
-    status st = allennlp_translate(written, config_add_note, t, err);
+    status st = from_archive_take(written, source->read_archive, err);
+    if (st == OK)
+        st = allennlp_translate(written, config_add_note, t, err);
     if (st == OK)
         st = huggingface_settings(written, source->path, err);
     if (st == OK)
@@ -162,13 +165,18 @@ size_t config_notes(const config *c, const config_note **ret)
 
 /* --- reading --- */
 
+enum { OPTION_PATH = 256 };
+
 /* All kinds that the rows of a key allow, of whatever type; its schema if it is a section. */
 static unsigned kinds_of(const char *schema, const char *key, const char **ret_below)
 {
+    char path[OPTION_PATH];
     unsigned kinds = 0;
+    if (snprintf(path, sizeof path, "%s%s%s", schema, *schema ? "." : "", key) >= (int)sizeof path)
+        return 0;
     for (size_t i = 0; i < option_count; i++) {
         const option *row = &option_table[i];
-        if (!option_is_in(row, schema) || strcmp(option_key(row), key) != 0)
+        if (strcmp(row->path, path) != 0)
             continue;
         kinds |= row->kinds;
         *ret_below = row->bounds;
@@ -230,6 +238,18 @@ double config_f64(const config *c, const char *path)
 {
     return json_number_value(
         config_value_of(c, path, OPTION_NUMBER | OPTION_NUMBERS | OPTION_INT | OPTION_INTS));
+}
+
+void config_take_int(const config *c, const char *path, int64_t *ret)
+{
+    if (config_has(c, path))
+        *ret = config_int(c, path);
+}
+
+void config_take_f64(const config *c, const char *path, double *ret)
+{
+    if (config_has(c, path))
+        *ret = config_f64(c, path);
 }
 
 bool config_bool(const config *c, const char *path)

@@ -28,6 +28,9 @@
 
 typedef struct config config;
 
+/* The config.json in a model.tar.gz; the caller decrefs it. */
+typedef status config_archive_reader(const char *path, json_t **ret, error *err);
+
 typedef struct config_source {
     const char *path;                   /* jsonnet file; or, when NULL, `text` */
     const char *text;
@@ -35,6 +38,7 @@ typedef struct config_source {
                                          * "overrides dict contains unused keys" as AllenNLP */
     const char *const *settings;        /* flags, "dotted.key=json", NULL-terminated; or NULL. What
                                          * is no JSON is a string */
+    config_archive_reader *read_archive; /* of model.type from_archive; NULL: it is not taken */
 } config_source;
 
 /* All environment variables are jsonnet extVars, as in AllenNLP; TEQUIO_SET may hold more settings,
@@ -65,6 +69,9 @@ bool config_bool(const config *c, const char *path);
 const char *config_str(const config *c, const char *path);      /* NULL when null */
 size_t config_count(const config *c, const char *path);         /* items of a list; 0 when null */
 const json_t *config_json(const config *c, const char *path);   /* NULL when absent or null */
+/* The value goes to *ret, which stays as it is where the section does not have the key, or as null. */
+void config_take_int(const config *c, const char *path, int64_t *ret);
+void config_take_f64(const config *c, const char *path, double *ret);
 const char *config_path(const config *c);   /* of the section, "" at the top: for messages */
 
 /* The resolved configuration, every default filled in; keys in table order. */

@@ -49,6 +49,15 @@ static status check_limit(const option_limit *limit, const json_t *tree, error *
     return st;
 }
 
+static status check_tagger(const json_t *tree, error *err)
+{
+    const json_t *model = constraints_value_at(tree, "model");
+    if (json_is_true(json_object_get(model, "calculate_span_f1")) &&
+        !json_is_string(json_object_get(model, "label_encoding")))
+        return FAIL(err, E_CONFIG, "model.calculate_span_f1: needs label_encoding, which says where spans begin");
+    return OK;
+}
+
 static status check_optimizer(const json_t *tree, error *err)
 {
     const json_t *optimizer = constraints_value_at(tree, "trainer.optimizer");
@@ -88,9 +97,79 @@ static status check_groups(const json_t *tree, error *err)
     return OK;
 }
 
+#define SCHEDULE "trainer.learning_rate_scheduler"
+#define PART SCHEDULE ".schedulers[%zu].scheduler"
+
+static bool is_schedule(const json_t *schedule, const char *type)
+{
+    return strcmp(json_string_value(json_object_get(schedule, "type")), type) == 0;
+}
+
+/* A rate by evaluations needs these, and steps, whose votes tell it. */
+static status check_plateau(const json_t *tree, const json_t *schedule, error *err)
+{
+    const char *mode = json_string_value(json_object_get(schedule, "mode"));
+    const char *pace = json_string_value(constraints_value_at(tree, "distributed.mode"));
+    const json_t *goal = constraints_value_at(tree, "trainer.validation_metric");
+    const json_t *only = json_is_array(goal) && json_array_size(goal) == 1 ? json_array_get(goal, 0) : goal;
+    const char *right = json_is_array(only) || json_string_value(only)[0] == '+' ? "max" : "min";
+    if (!is_schedule(schedule, "reduce_on_plateau"))
+        return OK;
+    if (json_is_null(json_object_get(tree, "validation_data_path")))
+        return FAIL(err, E_CONFIG, SCHEDULE ": reduce_on_plateau goes by evaluations, and there is no "
+                                            "validation_data_path");
+    if (strcmp(pace, "sync") != 0)
+        return FAIL(err, E_CONFIG, SCHEDULE ": reduce_on_plateau takes distributed.mode sync; got %s", pace);
+    if (mode && strcmp(mode, right) != 0)
+        return FAIL(err, E_CONFIG, SCHEDULE ".mode: '%s' is not what the sign of trainer.validation_metric says; "
+                                            "expected '%s', or null",
+                    mode, right);
+    return OK;
+}
+
+/* One of a combined schedule. */
+static status check_part(const json_t *schedule, size_t i, bool is_last, error *err)
+{
+    static const char *const whole[] = {"discriminative_fine_tuning", "gradual_unfreezing"};
+    const char *type = json_string_value(json_object_get(schedule, "type"));
+    if (strcmp(type, "combined") == 0)
+        return FAIL(err, E_CONFIG, PART ".type: a combined schedule has no other in it; list what that one has", i);
+    if (strcmp(type, "reduce_on_plateau") == 0 && !is_last)
+        return FAIL(err, E_CONFIG, PART ".type: reduce_on_plateau comes last, or alone", i);
+    for (size_t k = 0; k < COUNT_OF(whole); k++)
+        if (json_is_true(json_object_get(schedule, whole[k])))
+            return FAIL(err, E_CONFIG, PART ".%s: not in a combined schedule; use false", i, whole[k]);
+    return OK;
+}
+
+static status check_schedules(const json_t *tree, error *err)
+{
+    enum { MOST = 8 };
+    const json_t *one = constraints_value_at(tree, SCHEDULE), *list = json_object_get(one, "schedulers"), *part;
+    size_t i, n = json_array_size(list);
+    if (is_schedule(one, "combined") && (n < 1 || n > MOST))
+        return FAIL(err, E_CONFIG, SCHEDULE ".schedulers: got %zu; expected 1 to %d", n, MOST);
+    json_array_foreach(list, i, part)
+    {
+        TRY(check_part(json_object_get(part, "scheduler"), i, i + 1 == n, err));
+        TRY(check_plateau(tree, json_object_get(part, "scheduler"), err));
+    }
+    return check_plateau(tree, one, err);
+}
+
+static status check_goal(const json_t *tree, error *err)
+{
+    enum { MOST = 8 };
+    const json_t *goal = constraints_value_at(tree, "trainer.validation_metric");
+    size_t n = json_array_size(goal);
+    if (json_is_array(goal) && (n < 1 || n > MOST))
+        return FAIL(err, E_CONFIG, "trainer.validation_metric: got %zu metrics; expected 1 to %d", n, MOST);
+    return OK;
+}
+
 static status check_schedule(const json_t *tree, error *err)
 {
-    const json_t *schedule = constraints_value_at(tree, "trainer.learning_rate_scheduler");
+    const json_t *schedule = constraints_value_at(tree, SCHEDULE);
     const json_t *total = json_object_get(schedule, "total_steps");
     int64_t warmup = json_integer_value(json_object_get(schedule, "warmup_steps"));
     if (json_is_integer(total) && json_integer_value(total) <= warmup)
@@ -124,16 +203,15 @@ static status check_loss_scale(const json_t *tree, error *err)
     return check_power_of_two(tree, "trainer.loss_scale_start", err);
 }
 
-static status check_half_gradients(const json_t *tree, error *err)
+/* What libraries of a GPU do for factors of half precision alone. */
+static status check_of_halves(const json_t *tree, const char *key, error *err)
 {
     const char *precision = json_string_value(constraints_value_at(tree, "trainer.precision"));
     bool is_half = strcmp(precision, "bf16") == 0 || strcmp(precision, "f16") == 0;
-    if (is_half || !json_is_true(constraints_value_at(tree, "trainer.half_weight_gradients")))
+    if (is_half || !json_is_true(constraints_value_at(tree, key)))
         return OK;
     return FAIL(err, E_CONFIG,
-                "trainer.half_weight_gradients: true has no meaning with precision %s; expected bf16 or "
-                "f16, or false",
-                precision);
+                "%s: true has no meaning with precision %s; expected bf16 or f16, or false", key, precision);
 }
 
 /* Whether a step's gradient is finite is known where all of it is. */
@@ -208,12 +286,16 @@ status constraints_check(const json_t *tree, error *err)
         TRY(check_limit(&option_limits[i], tree, err));
     TRY(check_test(tree, err));
     TRY(check_optimizer(tree, err));
+    TRY(check_tagger(tree, err));
     TRY(check_groups(tree, err));
     TRY(check_standbys(tree, err));
+    TRY(check_goal(tree, err));
     TRY(check_schedule(tree, err));
+    TRY(check_schedules(tree, err));
     TRY(check_loss_scale(tree, err));
     TRY(check_sampler(tree, err));
-    TRY(check_half_gradients(tree, err));
+    TRY(check_of_halves(tree, "trainer.half_weight_gradients", err));
+    TRY(check_of_halves(tree, "trainer.library_dropout", err));
     return constraints_check_mode(tree, err);
 }
 

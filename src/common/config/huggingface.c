@@ -1,10 +1,11 @@
 #include "common/config/huggingface.h"
 
 #include "common/base/fs.h"
-#include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/config/config.h"
+#include "common/config/huggingface_value.h"
 #include "common/config/options.h"
+#include "common/config/reader_sections.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ typedef struct setting {
 
 typedef struct fixed {
     const char *networks, *theirs, *accepted;
+    bool said;
 } fixed;
 
 static const setting settings[] = {
@@ -45,16 +47,7 @@ static const char *const ignored[] = {
 #undef IGNORED
 };
 
-static const char *const readers[] = {"dataset_reader", "validation_dataset_reader"};
-static const char networks[] = "bert roberta distilbert electra albert gpt2";
-
-/* Activations by both names; what is written out is the first of ours. */
-static const struct {
-    const char *ours, *theirs;
-} activations[] = {
-    {"gelu", "gelu"}, {"gelu_tanh", "gelu_new"}, {"gelu_tanh", "gelu_pytorch_tanh"},
-    {"gelu_tanh", "gelu_fast"}, {"relu", "relu"}, {"tanh", "tanh"}, {"sigmoid", "sigmoid"},
-};
+static const char networks[] = "bert roberta distilbert electra albert gpt2 llama mistral qwen2";
 
 typedef struct reading {
     arena *memory;
@@ -88,30 +81,21 @@ static const char *head_of(const json_t *section)
     return head ? head : "qa";
 }
 
+/* What a section of this type calls the key; NULL: it has none. */
+static const char *key_here(const json_t *section, const char *key)
+{
+    const char *type = json_string_value(json_object_get(section, "type"));
+    bool is_hidden = strcmp(key, "dropout") == 0 && option_find("model", "hidden_dropout", type);
+    key = is_hidden ? "hidden_dropout" : key;
+    return option_find("model", key, type) ? key : NULL;
+}
+
 static bool is_ignored(const char *key)
 {
     for (size_t i = 0; i < COUNT_OF(ignored); i++)
         if (has_word(ignored[i], key))
             return true;
     return key[0] == '_';
-}
-
-/* A new reference. */
-static json_t *activation_here(const json_t *theirs)
-{
-    const char *word = json_string_value(theirs);
-    for (size_t i = 0; word && i < COUNT_OF(activations); i++)
-        if (strcmp(activations[i].theirs, word) == 0)
-            return json_string(activations[i].ours);
-    return NULL;
-}
-
-static json_t *activation_there(const json_t *ours)
-{
-    for (size_t i = 0; i < COUNT_OF(activations); i++)
-        if (strcmp(activations[i].ours, json_string_value(ours)) == 0)
-            return json_string(activations[i].theirs);
-    return json_incref((json_t *)(uintptr_t)ours);
 }
 
 /* --- config.json into the section --- */
@@ -170,13 +154,6 @@ static status check_keys(const reading *r, error *err)
     return OK;
 }
 
-static bool same_value(const json_t *a, const json_t *b)
-{
-    if (json_is_number(a) && json_is_number(b))
-        return json_number_value(a) == json_number_value(b);
-    return json_equal(a, b);
-}
-
 static status fail_other(const reading *r, const char *key, const json_t *ours, const char *theirs,
                          const json_t *value, error *err)
 {
@@ -203,7 +180,7 @@ static status lay(reading *r, const char *key, const char *theirs, json_t *value
     const json_t *ours = json_object_get(r->section, key);
     if (!is_said(r->section, key))
         json_object_set(r->section, key, value);
-    else if (same_value(ours, value))
+    else if (huggingface_same(ours, value))
         return OK;
     else if (!is_said(r->given, key))
         return not_supported(r, theirs, value, "what the others that are `dropout` here have", err);
@@ -214,19 +191,19 @@ static status lay(reading *r, const char *key, const char *theirs, json_t *value
 
 static status lay_setting(reading *r, const setting *s, error *err)
 {
+    const char *key = key_here(r->section, s->key);
+    if (!key)
+        return OK;
     json_t *given = json_object_get(r->theirs, s->theirs);
-    json_t *value = given ? json_incref(given) : json_loads(s->initial, JSON_DECODE_ANY, NULL);
-    if (strcmp(s->key, "activation") == 0) {
-        json_t *word = activation_here(value);
-        if (!word) {
-            status st = not_supported(r, s->theirs, value, NULL, err);
-            json_decref(value);
-            return st;
-        }
-        json_decref(value);
-        value = word;
+    json_t *theirs = given ? json_incref(given) : json_loads(s->initial, JSON_DECODE_ANY, NULL);
+    json_t *value = huggingface_value_here(s->key, theirs);
+    if (!value) {
+        status st = not_supported(r, s->theirs, theirs, huggingface_value_expected(s->key), err);
+        json_decref(theirs);
+        return st;
     }
-    status st = lay(r, s->key, s->theirs, value, s->bound, err);
+    json_decref(theirs);
+    status st = lay(r, key, s->theirs, value, s->bound, err);
     json_decref(value);
     return st;
 }
@@ -276,6 +253,7 @@ static status take_folder(reading *r, const char *folder, error *err)
 {
     r->file = arena_printf(r->memory, "%s/config.json", folder);
     TRY(json_read_file(r->file, &r->theirs, err));
+    huggingface_unfold(r->theirs);
     TRY(take(r, err));
     lay_path(r, folder);
     return OK;
@@ -287,20 +265,12 @@ static bool says_all(const json_t *section)
     const char *type = json_string_value(json_object_get(section, "type"));
     const char *network = json_string_value(json_object_get(section, "network"));
     network = network ? network : type;
-    for (size_t i = 0; i < COUNT_OF(settings); i++)
-        if (is_of(settings[i].networks, network, head_of(section)) &&
-            !json_object_get(section, settings[i].key))
+    for (size_t i = 0; i < COUNT_OF(settings); i++) {
+        const char *key = key_here(section, settings[i].key);
+        if (key && is_of(settings[i].networks, network, head_of(section)) && !json_object_get(section, key))
             return false;
+    }
     return has_word(networks, network);
-}
-
-/* Readers want the tokenizer of the same folder; a name that has none is theirs to refuse. */
-static void find_tokenizer(json_t *reader, const char *file, arena *a)
-{
-    const char *name = json_string_value(json_object_get(reader, "transformer_model_name"));
-    const char *folder = NULL;
-    if (name && !fs_exists(name) && huggingface_find(name, file, a, &folder, NULL) == OK)
-        json_object_set_new(reader, "transformer_model_name", json_string(folder));
 }
 
 static status lay_model(json_t *written, const char *file, error *err)
@@ -310,8 +280,6 @@ static status lay_model(json_t *written, const char *file, error *err)
     const char *name = json_string_value(json_object_get(section, "transformer_model_name"));
     const char *folder = NULL;
     reading r = {.memory = arena_create(), .section = section, .head = head_of(section)};
-    for (size_t i = 0; i < COUNT_OF(readers); i++)
-        find_tokenizer(json_object_get(written, readers[i]), file, r.memory);
     if (!type || !name || !option_find("model", "transformer_model_name", type)) {
         arena_destroy(&r.memory); /* what is wrong with it is said when the configuration is resolved */
         return OK;
@@ -328,21 +296,27 @@ static status lay_model(json_t *written, const char *file, error *err)
 }
 
 /* A name that is no path as the folder it stands for; one that is not found stays, for the reader to refuse. */
-static void lay_tokenizer(json_t *reader, const char *file)
+static void lay_folder(json_t *reader, const char *key, const char *file)
 {
-    static const char key[] = "transformer_model_name";
-    json_t *base = json_object_get(reader, "base_reader");
-    const char *name = json_string_value(json_object_get(base ? base : reader, key)), *folder = NULL;
+    const char *name = json_string_value(json_object_get(reader, key)), *folder = NULL;
     arena *memory = arena_create();
-    if (name && !fs_exists(name) && huggingface_find(name, file, memory, &folder, NULL) == OK)
-        json_object_set_new(base ? base : reader, key, json_string(folder));
+    if (name && !has_word("characters bytes", name) && !fs_exists(name) &&
+        huggingface_find(name, file, memory, &folder, NULL) == OK)
+        json_object_set_new(reader, key, json_string(folder));
     arena_destroy(&memory);
+}
+
+static void lay_tokenizer(void *user, json_t *reader, const char *place)
+{
+    const char *const *file = user;
+    (void)place;
+    lay_folder(reader, "transformer_model_name", *file);
+    lay_folder(reader, "tokenizer", *file);
 }
 
 status huggingface_settings(json_t *written, const char *file, error *err)
 {
-    lay_tokenizer(json_object_get(written, "dataset_reader"), file);
-    lay_tokenizer(json_object_get(written, "validation_dataset_reader"), file);
+    reader_sections_each(written, lay_tokenizer, &file);
     return lay_model(written, file, err);
 }
 
@@ -354,13 +328,19 @@ json_t *huggingface_config(const json_t *model, const char *network)
     json_object_set_new(out, "model_type", json_string(network));
     for (size_t i = 0; i < COUNT_OF(settings); i++) {
         const setting *s = &settings[i];
-        const json_t *value = json_object_get(model, s->key);
+        const char *key = key_here(model, s->key);
+        const json_t *value = key ? json_object_get(model, key) : NULL;
         if (!value || !is_of(s->networks, network, head_of(model)))
             continue;
-        bool is_activation = strcmp(s->key, "activation") == 0;
-        json_object_set_new(out, s->theirs,
-                            is_activation ? activation_there(value)
-                                          : json_incref((json_t *)(uintptr_t)value));
+        json_object_set_new(out, s->theirs, huggingface_value_there(s->key, value));
+    }
+    for (size_t i = 0; i < COUNT_OF(fixed_keys); i++) {
+        const fixed *row = &fixed_keys[i];
+        if (!row->said || !has_word(row->networks, network))
+            continue;
+        json_t *accepted = json_loads(row->accepted, 0, NULL);
+        json_object_set(out, row->theirs, json_array_get(accepted, 0));
+        json_decref(accepted);
     }
     return out;
 }

@@ -21,7 +21,7 @@
  * What both say must agree, but for shares of dropout, where the configuration has its way. A folder
  * that is not there is no matter where the section says all of it, as a resolved one does. E_CONFIG
  * names the key, and what config.json asks for that is not known or not supported.
- * A reader's transformer_model_name that is no path becomes the folder of that name, if there is one. */
+ * A reader's transformer_model_name or tokenizer that is no path becomes the folder of that name, if there is one. */
 MUST_USE status huggingface_settings(json_t *written, const char *file, error *err);
 
 /* The folder of a name, in `a`. E_CONFIG says where it was looked for. */

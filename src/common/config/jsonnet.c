@@ -71,10 +71,10 @@ status jsonnet_parse(const char *origin, const char *text, json_t **ret, error *
     return OK;
 }
 
-status jsonnet_read_file(const char *path, json_t **ret, error *err)
+status jsonnet_read_file(const char *what, const char *path, json_t **ret, error *err)
 {
     buf text = BUF_INIT;
-    status st = fs_read_config("config", path, FILE_LIMIT, &text, err);
+    status st = fs_read_config(what, path, FILE_LIMIT, &text, err);
     if (st == OK && text.data && strlen(text.data) != text.size)
         st = FAIL(err, E_CONFIG, "%s: zero byte at offset %zu; expected jsonnet text", path,
                   strlen(text.data));

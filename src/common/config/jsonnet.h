@@ -12,9 +12,9 @@
 
 #include <jansson.h>
 
-/* `origin` names the text in messages and is what imports are relative to. The value must be an
- * object. E_CONFIG with file and line; the caller decrefs *ret. */
+/* `origin` names the text in messages and is what imports are relative to; `what` the kind of a file that cannot
+ * be read. The value must be an object. E_CONFIG with file and line; the caller decrefs *ret. */
 MUST_USE status jsonnet_parse(const char *origin, const char *text, json_t **ret, error *err);
-MUST_USE status jsonnet_read_file(const char *path, json_t **ret, error *err);
+MUST_USE status jsonnet_read_file(const char *what, const char *path, json_t **ret, error *err);
 
 #endif

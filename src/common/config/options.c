@@ -26,6 +26,8 @@ enum {
 
 /* Types of `model` that are encoders by the table of src/model/encoder_family.c. */
 #define ENCODERS "bert roberta distilbert electra albert"
+/* AllenNLP's, over one of these or a table of tokens (src/model/text_models.c). */
+#define TEXT_MODELS "basic_classifier simple_tagger"
 
 const option option_table[] = {
 #define OPTION(...) {__VA_ARGS__},

@@ -307,17 +307,19 @@ static status fill_section(resolver *r, const char *schema, const char *path, co
     return OK;
 }
 
-/* AllenNLP's form of a section that lists `parameters`: the list and the other keys, as a pair. */
-static bool is_pair(const option *row, const json_t *value)
+/* AllenNLP's forms of a section as a pair: a list of `parameters` and the other keys; or `epochs` and a `scheduler`.
+ * NULL: it is none. */
+static json_t *section_of_pair(const option *row, const json_t *value)
 {
-    return json_array_size(value) == 2 && json_is_array(json_array_get(value, 0)) &&
-           json_is_object(json_array_get(value, 1)) && option_find(row->bounds, "parameters", NULL);
-}
-
-static json_t *section_of_pair(const json_t *pair)
-{
-    json_t *section = json_copy(json_array_get(pair, 1));
-    json_object_set(section, "parameters", json_array_get(pair, 0));
+    json_t *first = json_array_get(value, 0), *second = json_array_get(value, 1);
+    if (json_array_size(value) != 2)
+        return NULL;
+    if (option_find(row->bounds, "scheduler", NULL))
+        return json_pack("{s:O, s:O}", "epochs", first, "scheduler", second);
+    if (!option_find(row->bounds, "parameters", NULL) || !json_is_array(first) || !json_is_object(second))
+        return NULL;
+    json_t *section = json_copy(second);
+    json_object_set(section, "parameters", first);
     return section;
 }
 
@@ -325,14 +327,13 @@ static json_t *section_of_pair(const json_t *pair)
 static status resolve_section(resolver *r, const option *row, const char *path, const json_t *value,
                               json_t **ret)
 {
-    json_t *short_form = NULL;
+    json_t *short_form = section_of_pair(row, value);
     if (json_is_string(value) && option_find(row->bounds, "type", NULL)) {
         short_form = json_object();
         json_object_set(short_form, "type", (json_t *)value);
-        value = short_form;
-    } else if (is_pair(row, value)) {
-        value = short_form = section_of_pair(value);
     }
+    if (short_form)
+        value = short_form;
     json_t *out = json_object();
     status st = json_is_object(value) ? fill_section(r, row->bounds, path, value, out)
                 : row->kinds & OPTION_ITEMS

@@ -117,6 +117,7 @@ void net_close(net_socket **s, int linger_ms);
 
 const char *net_endpoint(const net_socket *s);      /* as bound (real port) or dialled */
 bool net_is_local(const net_socket *s);             /* a dial over inproc: payloads are shared memory */
+bool net_is_up(const net_socket *s);                /* a dial whose NET_UP was told, or that is local */
 uint64_t net_dropped(const net_socket *s);          /* messages dropped for their shape */
 uint64_t net_refused(const net_socket *s);          /* handshakes that failed; grows by events read */
 

@@ -193,6 +193,11 @@ bool net_is_local(const net_socket *s)
     return s->is_local;
 }
 
+bool net_is_up(const net_socket *s)
+{
+    return s->is_up || s->is_local;
+}
+
 uint64_t net_dropped(const net_socket *s)
 {
     return s->dropped;

@@ -136,6 +136,9 @@ bool checkpoint_remnant(const jobdir *d, int64_t after, int64_t *ret);
  * the caller's to free. E_DATA if one of its files may not be read, which is no damage: it stays. */
 MUST_USE status checkpoint_condemn(const jobdir *d, int64_t step, char **ret_name, error *err);
 
+/* How often that step was set aside, as far as one sees. */
+uint32_t checkpoint_times_aside(const jobdir *d, int64_t step);
+
 /* The job goes back to step `after`: those that are newer become step-M.undone.<k>, likewise. It may be called
  * again after it failed. The caller is the dir's master. */
 MUST_USE status checkpoint_undo(const jobdir *d, int64_t after, error *err);

@@ -46,6 +46,22 @@ status checkpoint_check_lost(const jobdir *d, error *err)
     return st;
 }
 
+uint32_t checkpoint_times_aside(const jobdir *d, int64_t step)
+{
+    char **names = NULL;
+    size_t n = 0;
+    uint32_t times = 0;
+    if (checkpoint_list_folder(d, "checkpoints", &names, &n, NULL) != OK)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t one;
+        const char *rest;
+        times += checkpoint_parse_step(names[i], &one, &rest) && one == step && checkpoint_is_aside(rest);
+    }
+    fs_list_free(names, n);
+    return times;
+}
+
 bool checkpoint_remnant(const jobdir *d, int64_t after, int64_t *ret)
 {
     char **names = NULL;

@@ -55,19 +55,22 @@ bool jobdir_is_before(const char *name)
 
 /* --- what killed writers left --- */
 
-/* Files that only the job's master writes, by the beginnings of their names. */
+/* Files that only the job's master writes, but for in_log, by the beginnings of their names. */
 static const char *const in_top[] = {
     "job.json",   "state.json",     "config.json",  "vocabulary.json",   "journal",    "metrics",
     "checkpoint", "rewound.events", "summary.json", "model.safetensors", "model.onnx", "model.tar.gz",
 };
 static const char *const in_best[] = {"metrics.json", "model.safetensors"};
+static const char *const in_log[] = {"config.json"}; /* a launcher's, before its tasks begin */
 
 void jobdir_tidy(const jobdir *d)
 {
-    char *best = jobdir_file(d, "best");
+    char *best = jobdir_file(d, "best"), *log = jobdir_file(d, "log");
     fs_remove_beside(jobdir_path(d), in_top, COUNT_OF(in_top));
     fs_remove_beside(best, in_best, COUNT_OF(in_best));
+    fs_remove_beside(log, in_log, COUNT_OF(in_log));
     free(best);
+    free(log);
 }
 
 /* --- what was there --- */

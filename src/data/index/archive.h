@@ -33,6 +33,8 @@ archive_kind archive_kind_of(const unsigned char *data, size_t bytes);
 MUST_USE status archive_open(archive_kind kind, const unsigned char *data, size_t bytes, const char *origin,
                              archive *ret, error *err);
 void archive_close(archive *a);
+/* A member by its name, or as "./NAME"; NULL: there is none. */
+const archive_member *archive_find(const archive *a, const char *name);
 
 /* For the readers of each kind: a member more; takes the name. E_DATA if it climbs out. */
 MUST_USE status archive_add(archive *a, const char *origin, archive_member member, error *err);

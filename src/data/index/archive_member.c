@@ -38,3 +38,13 @@ void archive_close(archive *a)
     free(a->at);
     *a = (archive){.at = NULL};
 }
+
+const archive_member *archive_find(const archive *a, const char *name)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        const char *own = a->at[i].name;
+        if (strcmp(strncmp(own, "./", 2) == 0 ? own + 2 : own, name) == 0)
+            return &a->at[i];
+    }
+    return NULL;
+}

@@ -5,6 +5,7 @@
 #include "common/base/json.h"
 #include "data/language/char_tokens.h"
 #include "data/language/text_pieces.h"
+#include "data/reader_tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,30 +45,26 @@ static status open_characters(const language_options *o, const record_source *te
                          : char_tokens_learn(kind, texts, n, &t->characters, err);
 }
 
-static status check_fingerprint(const language_options *o, const char *own, error *err)
+static status open_by_vocabulary(const language_options *o, const json_t *known, language_tokens *t, error *err)
 {
-    json_t *whole = NULL;
-    if (!o->vocabulary)
-        return OK;
-    TRY(json_parse(o->vocabulary, strlen(o->vocabulary), o->origin, E_DATA, &whole, err));
-    const char *wanted = json_string_value(json_object_get(whole, "tokenizer_sha256"));
-    status st = OK;
-    if (!wanted)
-        st = FAIL(err, E_DATA, "'%s': is no vocabulary of a tokenizer: it lacks \"tokenizer_sha256\"", o->origin);
-    else if (strcmp(wanted, own) != 0)
-        st = FAIL(err, E_DATA,
-                  "'%s': is another tokenizer than that of '%s': its SHA-256 is %.12s..., expected %.12s...",
-                  o->tokenizer, o->origin, own, wanted);
-    json_decref(whole);
-    return st;
+    const reader_tokenizer which = {
+        .option = o->option, .path = o->tokenizer, .vocabulary = known, .origin = o->origin};
+    TRY(reader_tokenizer_open(&which, &t->tokenizer, err));
+    json_t *own = json_object();
+    reader_tokenizer_tell(t->tokenizer, own);
+    t->vocabulary = json_text(own);
+    json_decref(own);
+    return OK;
 }
 
 static status open_tokenizer(const language_options *o, language_tokens *t, error *err)
 {
-    TRY(tokenizer_open(o->tokenizer, &t->tokenizer, err));
-    const char *own = tokenizer_fingerprint(t->tokenizer);
-    TRY(check_fingerprint(o, own, err));
-    t->vocabulary = xasprintf("{\"tokenizer_sha256\":\"%s\"}", own);
+    json_t *known = NULL;
+    if (o->vocabulary)
+        TRY(json_parse(o->vocabulary, strlen(o->vocabulary), o->origin, E_DATA, &known, err));
+    status st = open_by_vocabulary(o, known, t, err);
+    json_decref(known);
+    TRY(st);
     if (!o->end_of_text)
         return OK;
     t->end = tokenizer_id(t->tokenizer, o->end_of_text);

@@ -22,6 +22,7 @@ typedef struct language_tokens language_tokens;
 
 typedef struct language_options {
     const char *tokenizer;          /* NULL: "characters" */
+    const char *option;             /* names it in messages; NULL: its path does */
     const char *end_of_text;        /* the token that stands behind each text; NULL: none does */
     const char *vocabulary;         /* by which to read, as language_tokens_vocabulary says it; NULL: it is made */
     const char *origin;             /* names that in messages */

@@ -11,6 +11,7 @@
 #include "data/index/shards.h"
 #include "data/language/language_tokens.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { FIELD_TOKENS, FIELD_LABEL, FIELDS };
@@ -97,6 +98,7 @@ static status tokenize(text_reader *r, const text_reader_options *o, const recor
 {
     int64_t began_us = clock_us();
     language_options how = {.tokenizer = o->tokenizer,
+                            .option = o->option,
                             .end_of_text = o->end_of_text,
                             .vocabulary = o->vocabulary ? o->vocabulary->text : NULL,
                             .origin = o->vocabulary ? o->vocabulary->origin : NULL};
@@ -157,8 +159,11 @@ bool text_reader_learns(const config *reader)
 status text_reader_configure(const reader_request *request, dataset **ret, error *err)
 {
     const config *reader = request->reader;
+    char option[64];
+    snprintf(option, sizeof option, "%s.tokenizer", config_path(reader));
     text_reader_options options = {
         .tokenizer = config_str(reader, "tokenizer"),
+        .option = option,
         .end_of_text = config_str(reader, "end_of_text"),
         .vocabulary = request->vocabulary,
         .context = config_int(reader, "context"),

@@ -9,6 +9,7 @@
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/parts/permute.h"
+#include "data/reader_tokenizer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -152,6 +153,13 @@ static status join_fields(multitask_reader *r, const config *reader, size_t i, e
     return OK;
 }
 
+/* What the job's vocabulary says of a task: what is kept under its name, or, where a single reader made it, all. */
+static const char *known_of_task(const reader_request *request, const json_t *known, const char *name)
+{
+    const json_t *tasks = json_object_get(known, "tasks");
+    return tasks ? json_string_value(json_object_get(tasks, name)) : known ? request->vocabulary->text : NULL;
+}
+
 static status open_task(multitask_reader *r, const reader_request *request, const json_t *known, error *err)
 {
     char place[32];
@@ -165,12 +173,16 @@ static status open_task(multitask_reader *r, const reader_request *request, cons
                         r->names[i]);
     const char *path = config_str(item, "path");
     char *file = xasprintf("%s/%s", request->path, path ? path : r->names[i]);
-    const json_t *mine = json_object_get(json_object_get(known, "tasks"), r->names[i]);
-    const dataset_options how = {.vocabulary = json_string_value(mine), .without_labels = request->without_labels};
+    const dataset_options how = {.vocabulary = known_of_task(request, known, r->names[i]),
+                                 .without_labels = request->without_labels};
     status st = request->open(config_section(item, "reader"), file, &how, &r->tasks[i].data, err);
     r->n += st == OK;
     free(file);
-    return st == OK ? join_fields(r, request->reader, i, err) : st;
+    TRY(st);
+    if (known && !how.vocabulary && dataset_vocabulary(r->tasks[i].data))
+        return FAIL(err, E_DATA, "'%s': has no vocabulary of the task '%s', by which its data are read",
+                    request->vocabulary->origin, r->names[i]);
+    return join_fields(r, request->reader, i, err);
 }
 
 /* How many examples of each task an epoch has. */
@@ -211,14 +223,18 @@ static status join_lengths(multitask_reader *r, error *err)
 
 static void say_vocabulary(multitask_reader *r)
 {
-    json_t *tasks = json_object();
+    json_t *tasks = json_object(), *parsed = json_array();
     for (size_t i = 0; i < r->n; i++) {
         const char *one = dataset_vocabulary(r->tasks[i].data);
-        if (one)
-            json_object_set_new(tasks, r->names[i], json_string(one));
+        if (!one)
+            continue;
+        json_object_set_new(tasks, r->names[i], json_string(one));
+        json_array_append_new(parsed, json_loads(one, 0, NULL));
     }
     json_t *whole = json_pack("{s:o}", "tasks", tasks);
+    reader_tokenizer_join(parsed, whole); /* by it a single reader reads other data */
     r->vocabulary = json_object_size(tasks) ? json_text(whole) : NULL;
+    json_decref(parsed);
     json_decref(whole);
 }
 
@@ -252,9 +268,7 @@ static status open_reader(multitask_reader *r, const reader_request *request, co
 status multitask_reader_configure(const reader_request *request, dataset **ret, error *err)
 {
     json_t *known = NULL;
-    const reader_vocabulary *v = request->vocabulary;
-    if (v)
-        TRY(json_parse(v->text, strlen(v->text), v->origin, E_DATA, &known, err));
+    TRY(reader_vocabulary_parse(request->vocabulary, &known, err));
     multitask_reader *r = xcalloc(1, sizeof *r);
     r->base.ops = &multitask_ops;
     r->memory = arena_create();

@@ -54,16 +54,19 @@ static status read_extent(const config *section, record_field *f, error *err)
 }
 
 /* How texts become tokens is said once for the reader. */
-static status open_text(const config *reader, record_field *f, error *err)
+static status open_text(const reader_request *request, const json_t *vocabulary, record_field *f, error *err)
 {
     char option[64];
+    const config *reader = request->reader;
     snprintf(option, sizeof option, "%s.tokenizer", config_path(reader));
-    const text_encoder_options o = {.option = option,
-                                    .tokenizer = config_str(reader, "tokenizer"),
+    const text_encoder_options o = {.tokenizer = {.option = option,
+                                                  .path = config_str(reader, "tokenizer"),
+                                                  .vocabulary = vocabulary,
+                                                  .origin = vocabulary ? request->vocabulary->origin : NULL},
                                     .most = f->elements,
                                     .has_pair = f->pair != NULL,
                                     .refuses_long = strcmp(config_str(reader, "on_long"), "fail") == 0};
-    if (!o.tokenizer)
+    if (!o.tokenizer.path)
         return FAIL(err, E_CONFIG, "%s: null, but field '%s' is a text; name a tokenizer.json, or its folder", option,
                     f->name);
     f->varies = true;
@@ -137,10 +140,22 @@ static status check_name(const record_fields *fields, const char *name, const ch
     return OK;
 }
 
+/* All texts become fields of the same names. */
+static status check_one_text(const record_fields *fields, const record_field *f, const char *place, error *err)
+{
+    for (size_t i = 0; record_field_is_text(f) && i < fields->n; i++)
+        if (record_field_is_text(&fields->at[i]))
+            return FAIL(err, E_CONFIG,
+                        "%s.type: '%s' is a second text beside '%s'; a reader has one, or two together by `pair`",
+                        place, f->name, fields->at[i].name);
+    return OK;
+}
+
 static status check_names(const record_fields *fields, const record_field *f, const char *place, error *err)
 {
     data_field outputs[TEXT_FIELDS];
     size_t all = record_field_data(f, outputs);
+    TRY(check_one_text(fields, f, place, err));
     TRY(check_name(fields, f->name, place, err));
     for (size_t i = 0; i < all; i++)
         TRY(check_name(fields, outputs[i].name, place, err));
@@ -175,12 +190,10 @@ static status add_field(const reader_request *request, const json_t *vocabulary,
                         record_fields *ret, error *err)
 {
     if (record_field_is_text(&f))
-        TRY(open_text(request->reader, &f, err));
+        TRY(open_text(request, vocabulary, &f, err));
     status st = check_names(ret, &f, place, err);
     if (st == OK)
         st = check_most(ret, &f, place, err);
-    if (st == OK && vocabulary && f.encoder)
-        st = text_encoder_check(f.encoder, vocabulary, request->vocabulary->origin, err);
     if (st != OK) {
         text_encoder_destroy(&f.encoder);
         return st;
@@ -231,9 +244,7 @@ status record_fields_read(const reader_request *request, const record_format *fo
 {
     record_fields fields = {.memory = NULL};
     json_t *vocabulary = NULL;
-    const reader_vocabulary *given = request->vocabulary;
-    if (given)
-        TRY(json_parse(given->text, strlen(given->text), given->origin, E_DATA, &vocabulary, err));
+    TRY(reader_vocabulary_parse(request->vocabulary, &vocabulary, err));
     fields.memory = arena_create();
     status st = read_fields(request, format, vocabulary, &fields, err);
     json_decref(vocabulary);

@@ -15,6 +15,7 @@ typedef struct squad_reader {
     char *path;
     shards files;
     tokenizer *tokenizer;
+    char *vocabulary;               /* which one that is */
     squad_frame frame;
     squad_options options;
     squad_passages passages;

@@ -77,14 +77,6 @@ static const char *forward(const char *text, int64_t characters)
     return characters == 0 ? text : NULL;
 }
 
-static int64_t count_characters(const char *text)
-{
-    int64_t n = 0;
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xC0) != 0x80;
-    return n;
-}
-
 /* What is to be known of the first answer, which alone is trained on. */
 typedef struct claim {
     const char *text;
@@ -98,7 +90,20 @@ static bool find_answer(const squad_examples *e, const claim *c, squad_asked *to
     const squad_context *context = &e->contexts[to->context];
     bool stands_there = c->there && strncmp(c->there, c->text, strlen(c->text)) == 0;
     return stands_there && squad_tokens_find(e->tokens.at + context->first, context->n, c->start,
-                                             c->start + count_characters(c->text), to->answer);
+                                             c->start + (int64_t)chars_count(c->text, strlen(c->text)), to->answer);
+}
+
+static status fail_misplaced(const claim *c, error *err)
+{
+    enum { SHOWN = 32 };            /* characters of what is there instead */
+    const char *there = c->there ? c->there : "", *end = forward(there, SHOWN);
+    if (c->start < 0)
+        return FAIL(err, E_DATA, "the answer '%s' has no 'answer_start', which counts the characters before it",
+                    c->text);
+    return FAIL(err, E_DATA,
+                "the answer '%s' does not stand at answer_start %lld: '%.*s' does; dataset_reader.misplaced_answers: "
+                "\"skip\" leaves such questions out",
+                c->text, (long long)c->start, (int)(end ? (size_t)(end - there) : strlen(there)), there);
 }
 
 /* *ret_left_out: it is misplaced, and such questions are skipped. */
@@ -113,10 +118,7 @@ static status take_answer(squad_examples *e, const squad_options *o, const squad
     e->n_misplaced += *ret_left_out;
     if (is_found || *ret_left_out)
         return OK;
-    status st = FAIL(err, E_DATA,
-                     "the answer '%s' does not stand at answer_start %lld: '%.32s' does; dataset_reader."
-                     "misplaced_answers: \"skip\" leaves such questions out",
-                     c.text, (long long)c.start, c.there ? c.there : "");
+    status st = fail_misplaced(&c, err);
     squad_passage_blame(p, q, err);
     return st;
 }

@@ -13,7 +13,9 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "data/reader_tokenizer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +29,7 @@ static void close_reader(dataset *d)
     shards_close(&r->files);
     tokenizer_destroy(&r->tokenizer);
     mem_free(r->base.lengths);
+    free(r->vocabulary);
     free(r->path);
     free(r);
 }
@@ -98,8 +101,14 @@ static void contents(const dataset *d, content_digest *ret)
     content_digest_add(ret, e->windows + d->first, (size_t)d->examples * sizeof *e->windows);
 }
 
+static const char *vocabulary(const dataset *d)
+{
+    return ((const squad_reader *)d)->vocabulary;
+}
+
 static const reader_ops squad_ops = {.read = read_example,
                                      .close = close_reader,
+                                     .vocabulary = vocabulary,
                                      .contents = contents,
                                      .answer = squad_answer};
 
@@ -198,10 +207,26 @@ static status skips_impossible(const config *reader, bool *ret, error *err)
     return OK;
 }
 
-static status configure(squad_reader *r, const reader_request *request, error *err)
+static status open_tokenizer(squad_reader *r, const reader_request *request, const json_t *known, error *err)
+{
+    char option[96];
+    reader_tokenizer which = {.option = option,
+                              .path = config_str(request->reader, "transformer_model_name"),
+                              .vocabulary = known,
+                              .origin = known ? request->vocabulary->origin : NULL};
+    snprintf(option, sizeof option, "%s.transformer_model_name", config_path(request->reader));
+    TRY(reader_tokenizer_open(&which, &r->tokenizer, err));
+    json_t *own = json_object();
+    reader_tokenizer_tell(r->tokenizer, own);
+    r->vocabulary = json_text(own);
+    json_decref(own);
+    r->options.tokenizer = r->tokenizer;
+    return squad_frame_of(r->tokenizer, which.path, &r->frame, err);
+}
+
+static status configure(squad_reader *r, const reader_request *request, const json_t *known, error *err)
 {
     const config *reader = request->reader;
-    const char *name = config_str(reader, "transformer_model_name");
     r->options = (squad_options){.frame = &r->frame,
                                  .length_limit = config_int(reader, "length_limit"),
                                  .stride = config_int(reader, "stride"),
@@ -210,17 +235,18 @@ static status configure(squad_reader *r, const reader_request *request, error *e
                                  .without_answers = request->without_labels};
     TRY(skips_impossible(reader, &r->options.skip_impossible, err));
     r->options.skip_impossible = r->options.skip_impossible && !request->without_labels;
-    TRYF(tokenizer_open(name, &r->tokenizer, err), err, "%s.transformer_model_name", config_path(reader));
-    r->options.tokenizer = r->tokenizer;
-    TRY(squad_frame_of(r->tokenizer, name, &r->frame, err));
+    TRY(open_tokenizer(r, request, known, err));
     return open_files(r, request->path, err);
 }
 
 status squad_reader_configure(const reader_request *request, dataset **ret, error *err)
 {
+    json_t *known = NULL;
+    TRY(reader_vocabulary_parse(request->vocabulary, &known, err));
     squad_reader *r = xcalloc(1, sizeof *r);
     r->base.ops = &squad_ops;
-    status st = configure(r, request, err);
+    status st = configure(r, request, known, err);
+    json_decref(known);
     if (st != OK) {
         close_reader(&r->base);
         return st;

@@ -15,14 +15,6 @@ static const tokenizer_options bare = {.no_special_tokens = true, .truncation = 
 static const char prefix[] = "a ";
 enum { PREFIX = sizeof prefix - 1 };
 
-static size_t characters_of(const char *text, size_t bytes)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < bytes; i++)
-        n += ((unsigned char)text[i] & 0xC0) != 0x80;
-    return n;
-}
-
 /* Of a token's text without the mark of its place in the word. */
 static uint32_t bare_characters(const tokenizer *t, int32_t id)
 {
@@ -32,7 +24,7 @@ static uint32_t bare_characters(const tokenizer *t, int32_t id)
     for (size_t i = 0; text && i < COUNT_OF(marks) && !skipped; i++)
         if (bytes >= strlen(marks[i]) && memcmp(text, marks[i], strlen(marks[i])) == 0)
             skipped = strlen(marks[i]);
-    return text ? (uint32_t)characters_of(text + skipped, bytes - skipped) : 0;
+    return text ? (uint32_t)chars_count(text + skipped, bytes - skipped) : 0;
 }
 
 typedef struct slicing {

@@ -10,6 +10,7 @@
 #include "data/index/shards.h"
 #include "data/tagging/word_rows.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,15 +212,19 @@ static status read_files(tag_reader *r, const reader_request *request, error *er
 static status make_rows(tag_reader *r, const reader_request *request, const json_t *known, error *err)
 {
     const config *reader = request->reader;
-    const char *path = config_str(reader, "tokenizer");
+    char option[64];
+    snprintf(option, sizeof option, "%s.tokenizer", config_path(reader));
     const word_rows_options o = {
-        .tokenizer = path,
+        .tokenizer = {.option = option,
+                      .path = config_str(reader, "tokenizer"),
+                      .vocabulary = known,
+                      .origin = known ? request->vocabulary->origin : NULL},
         .lowercase = config_bool(reader, "lowercase_tokens"),
         .min_count = config_int(reader, "min_count"),
         .max_length = config_has(reader, "max_length") ? config_int(reader, "max_length") : 0,
         .truncate = config_bool(reader, "truncate"),
     };
-    TRY(word_rows_make(&o, &r->s, known, known ? request->vocabulary->origin : NULL, &r->rows, err));
+    TRY(word_rows_make(&o, &r->s, &r->rows, err));
     LOG_I("SENTENCES", "path=%s files=%zu sentences=%zu words=%zu tokens=%zu longest=%zu", request->path, r->files.n,
           r->s.n, r->s.n_words, r->rows.n, r->rows.longest);
     if (r->rows.n_cut)
@@ -239,7 +244,8 @@ static status describe(tag_reader *r, error *err)
     dataset *d = &r->base;
     void *memory = NULL;
     d->examples = (int64_t)r->s.n;
-    d->fields[d->n_fields++] = row_field(r, "input_ids");
+    d->fields[d->n_fields] = row_field(r, "input_ids");
+    d->fields[d->n_fields++].tokens = word_rows_size(&r->rows);
     d->fields[d->n_fields++] = row_field(r, "attention_mask");
     for (size_t i = 0; r->has_labels && i < r->n_columns; i++)
         d->fields[d->n_fields++] = row_field(r, r->fields[i]);
@@ -267,10 +273,8 @@ static status open_known(tag_reader *r, const reader_request *request, const jso
 static status open_reader(tag_reader *r, const reader_request *request, error *err)
 {
     json_t *known = NULL;
-    const reader_vocabulary *v = request->vocabulary;
     TRY(choose_columns(r, request->reader, err));
-    if (v)
-        TRY(json_parse(v->text, strlen(v->text), v->origin, E_DATA, &known, err));
+    TRY(reader_vocabulary_parse(request->vocabulary, &known, err));
     status st = open_known(r, request, known, err);
     json_decref(known);
     return st;

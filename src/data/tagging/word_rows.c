@@ -58,13 +58,10 @@ static status find_special(row_maker *m, error *err)
     return OK;
 }
 
-static status open_tokenizer(row_maker *m, const json_t *vocabulary, const char *origin, error *err)
+static status open_tokenizer(row_maker *m, error *err)
 {
     word_rows *r = m->rows;
-    TRY(tokenizer_open(m->o->tokenizer, &r->tokenizer, err));
-    const char *wanted = json_string_value(json_object_get(vocabulary, "tokenizer_sha256"));
-    if (vocabulary && !(wanted && strcmp(wanted, tokenizer_fingerprint(r->tokenizer)) == 0))
-        return FAIL(err, E_DATA, "'%s': is another tokenizer than that of '%s'", m->o->tokenizer, origin);
+    TRY(reader_tokenizer_open(&m->o->tokenizer, &r->tokenizer, err));
     int32_t pad = tokenizer_special(r->tokenizer, TOKENIZER_PAD);
     r->filler = pad == TOKENIZER_NO_TOKEN ? 0 : pad;
     m->scratch = tokenizer_scratch_create();
@@ -126,8 +123,10 @@ static void learn_words(row_maker *m)
     words_destroy(&all);
 }
 
-static status open_words(row_maker *m, const json_t *vocabulary, const char *origin, error *err)
+static status open_words(row_maker *m, error *err)
 {
+    const json_t *vocabulary = m->o->tokenizer.vocabulary;
+    const char *origin = m->o->tokenizer.origin;
     m->rows->known = words_create();
     if (!vocabulary) {
         learn_words(m);
@@ -192,13 +191,10 @@ static status add_row(row_maker *m, const struct sentence *s, error *err)
     return OK;
 }
 
-static status make_rows(row_maker *m, const json_t *vocabulary, const char *origin, error *err)
+static status make_rows(row_maker *m, error *err)
 {
     word_rows *r = m->rows;
-    if (m->o->tokenizer)
-        TRY(open_tokenizer(m, vocabulary, origin, err));
-    else
-        TRY(open_words(m, vocabulary, origin, err));
+    TRY(m->o->tokenizer.path ? open_tokenizer(m, err) : open_words(m, err));
     r->first = xcalloc(m->s->n + 1, sizeof *r->first);
     for (size_t i = 0; i < m->s->n; i++) {
         TRY(add_row(m, &m->s->at[i], err));
@@ -207,12 +203,11 @@ static status make_rows(row_maker *m, const json_t *vocabulary, const char *orig
     return OK;
 }
 
-status word_rows_make(const word_rows_options *o, const sentences *s, const json_t *vocabulary, const char *origin,
-                      word_rows *ret, error *err)
+status word_rows_make(const word_rows_options *o, const sentences *s, word_rows *ret, error *err)
 {
     word_rows r = {.tokenizer = NULL};
     row_maker m = {.o = o, .s = s, .rows = &r};
-    status st = make_rows(&m, vocabulary, origin, err);
+    status st = make_rows(&m, err);
     tokenizer_scratch_destroy(&m.scratch);
     free(m.before);
     free(m.behind);
@@ -237,7 +232,7 @@ void word_rows_fini(word_rows *r)
 void word_rows_say(const word_rows *r, json_t *vocabulary)
 {
     if (r->tokenizer) {
-        json_object_set_new(vocabulary, "tokenizer_sha256", json_string(tokenizer_fingerprint(r->tokenizer)));
+        reader_tokenizer_tell(r->tokenizer, vocabulary);
         return;
     }
     json_t *list = json_array();

@@ -11,12 +11,11 @@
 #ifndef TEQUIO_DATA_TAGGING_WORD_ROWS_H
 #define TEQUIO_DATA_TAGGING_WORD_ROWS_H
 
-#include "common/base/json.h"
 #include "data/tagging/sentences.h"
-#include "text/tokenizer.h"
+#include "data/reader_tokenizer.h"
 
 typedef struct word_rows_options {
-    const char *tokenizer;          /* its path; NULL: by their words */
+    reader_tokenizer tokenizer;     /* path NULL: by their words. Its vocabulary is by which to read, in both ways */
     bool lowercase;                 /* words, without a tokenizer: A to Z */
     int64_t min_count;              /* likewise */
     int64_t max_length;             /* tokens of a row; 0: as many as it has */
@@ -37,10 +36,8 @@ typedef struct word_rows {
     int64_t n_cut;                  /* sentences that lost words */
 } word_rows;
 
-/* `vocabulary`: what word_rows_say said of the training data; NULL: these are the training data. E_DATA names the
- * file and the line; E_CONFIG, E_NOMEM. */
-MUST_USE status word_rows_make(const word_rows_options *o, const sentences *s, const json_t *vocabulary,
-                               const char *origin, word_rows *ret, error *err);
+/* E_DATA names the file and the line; E_CONFIG, E_NOMEM. */
+MUST_USE status word_rows_make(const word_rows_options *o, const sentences *s, word_rows *ret, error *err);
 void word_rows_fini(word_rows *r);
 /* Adds to a vocabulary by what these rows are made: "words", or "tokenizer_sha256". */
 void word_rows_say(const word_rows *r, json_t *vocabulary);

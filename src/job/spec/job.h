@@ -42,6 +42,7 @@ typedef struct job {
     int64_t priority;
     bool is_tried_once;             /* neither its tasks nor the job are started again */
     const doc_node *labels;         /* NULL: none */
+    const struct search *search;    /* what its trials are to find (search.h); NULL: it is no search */
     const char **environment;       /* [n_environment]: "NAME=VALUE", of every task */
     int n_environment;
     const char **warnings;          /* for people, in the order of what they are about */

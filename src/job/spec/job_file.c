@@ -2,6 +2,7 @@
 
 #include "job/spec/pools.h"
 #include "job/spec/schema.h"
+#include "job/spec/search.h"
 #include "job/spec/vertex.h"
 
 #include <ctype.h>
@@ -108,6 +109,16 @@ static status read_top(job *j, const doc_node *top, error *err)
     return OK;
 }
 
+static status job_file_read_search(job *j, const doc_node *spec, error *err)
+{
+    if (!spec || spec->kind == DOC_NULL)
+        return OK;
+    search *s = arena_alloc(j->memory, sizeof *s);
+    TRY(search_read(spec, j->memory, s, err));
+    j->search = s;
+    return OK;
+}
+
 status job_file_form(doc_node *top, arena *memory, job *j, doc_node **ret, error *err)
 {
     j->memory = memory;
@@ -129,6 +140,7 @@ status job_file_read_form(doc_node *form, job *j, error *err)
     TRY(pools_read(j, input, j->memory, err));
     TRY(pools_check_region(j, input, j->memory, err));
     TRY(job_file_read_scheduling(j, document_get(input, "scheduling"), err));
+    TRY(job_file_read_search(j, document_get(input, "hyperparameters"), err));
     j->calls_chief = calls_chief(j, input);
     return OK;
 }

@@ -150,11 +150,18 @@ static bool is_told(const accounting *l, int64_t step)
            step == l->o.total;
 }
 
+double accounting_rate(const accounting *l)
+{
+    int64_t step = l->totals.step > 0 ? l->totals.step - 1 : 0;
+    uint32_t reductions = l->o.reductions ? l->o.reductions(l->o.reductions_of, step) : 0;
+    return (double)lr_sequence_rate(&l->o.rates, step, reductions);
+}
+
 /* Of steps that come from the journal the files may tell already. */
 static void accounting_tell(accounting *l)
 {
     int64_t step = l->totals.step;
-    float rate = lr_schedule_rate(&l->o.rates, step - 1);
+    float rate = (float)accounting_rate(l);
     if (is_told(l, step) && step > l->line_told)
         write_line(l, rate);
     if (is_told(l, step) && step > l->event_told)

@@ -19,14 +19,16 @@
 #include "common/store/events.h"
 #include "common/store/jobdir.h"
 #include "metric/reports.h"
-#include "optim/lr_schedule.h"
+#include "optim/lr_sequence.h"
 
 typedef struct accounting accounting;
 
 typedef struct accounting_options {
     const jobdir *dir;
     steps steps;
-    lr_schedule rates;
+    lr_sequence rates;
+    uint32_t (*reductions)(const void *of, int64_t step); /* of rates before a step; NULL: none */
+    const void *reductions_of;                            /* kept until accounting_close */
     int64_t summary_steps; /* >= 1 */
     int64_t total;         /* the step after the last one */
     int64_t behind;        /* checkpoints so many steps before the newest are kept, and may be gone back to */
@@ -77,6 +79,8 @@ MUST_USE status accounting_sync(accounting *l, error *err);
 /* A checkpoint is committed, and of those that are kept the oldest is at `step`: nobody goes back beyond
  * that. */
 MUST_USE status accounting_saved(accounting *l, int64_t step, error *err);
+
+double accounting_rate(const accounting *l); /* the learning rate of the last step that is complete */
 
 const accounting_totals *accounting_totals_of(const accounting *l);
 /* Training metrics of an epoch, one of the last few; as far as they go if it is not complete. */

@@ -7,6 +7,9 @@
 /* training_duration_s, and training_duration as AllenNLP has it: "0:01:05.250000". */
 void final_metrics_put_duration(json_t *into, double seconds);
 
+/* "validation_loss", .. of all that an evaluation's file tells of the weights. */
+void final_metrics_put_validation(json_t *into, const json_t *evaluation);
+
 /* All that the best epoch's evaluation found, as best_validation_*; `best` is that epoch's metrics, or NULL. */
 void final_metrics_put_best(json_t *into, const json_t *best);
 

@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "common/store/facts.h"
 #include "master/accounting/final_metrics.h"
+#include "master/accounting/standing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,18 +16,11 @@
 typedef struct epoch {
     int64_t number, step;           /* counted from 0; the version at its end */
     json_t *metrics;                /* what metrics_epoch_<n>.json holds */
+    uint32_t reductions;            /* of the learning rate, once it is judged */
 } epoch;
-
-/* What the epochs judged so far amount to. */
-typedef struct standing {
-    double best;
-    int64_t best_epoch, best_step, without_improvement;
-} standing;
 
 struct results {
     results_options o;
-    const char *metric;             /* "loss" */
-    int better;                     /* +1: larger is better */
     epoch *epochs;
     size_t n_epochs, cap_epochs, n_judged;
     int64_t n_lost;                 /* that nobody can evaluate any more */
@@ -92,6 +86,19 @@ static status forget_evaluations(const results *r, int64_t step, error *err)
     return st;
 }
 
+/* An epoch that nobody can judge any more, where that decides nothing. */
+static status lose_epoch(results *r, int64_t number, error *err)
+{
+    long long step = (number + 1) * steps_per_epoch(&r->o.steps);
+    r->n_lost++;
+    if (!r->o.plateau.is_used)
+        return OK;
+    return FAIL(err, E_DATA,
+                "epoch %lld (step %lld): its evaluation and its checkpoint are gone, so the learning rate behind it is "
+                "not known; expected metrics_epoch_%lld.json and eval/step-%09lld.json",
+                (long long)number, step, (long long)number, step);
+}
+
 /* Epochs of earlier starts, up to `step`; later ones are undone. An epoch is entered before its
  * checkpoint is committed, so only a file that somebody removed is missing; it is entered again,
  * without training metrics. */
@@ -112,29 +119,29 @@ static status read_back(results *r, int64_t step, error *err)
         if (!is_there && (n + 1) * per_epoch == step && r->o.evaluates)
             TRY(results_epoch(r, step, &(metric_set){.n = 0}, 0, err));
         if (!is_there)
-            break;
+            return (n + 1) * per_epoch < step && r->o.plateau.is_used ? lose_epoch(r, n, err) : OK;
         if (metrics && can_be_judged(r, (n + 1) * per_epoch)) {
             epoch_add(r, n, (n + 1) * per_epoch, metrics);
         } else {
-            r->n_lost += metrics && r->o.evaluates;
+            st = metrics && r->o.evaluates ? lose_epoch(r, n, err) : OK;
             json_decref(metrics);
+            TRY(st);
         }
     }
-    bool stop = false;
-    return results_poll(r, &stop, err);
 }
 
 status results_open(const results_options *options, int64_t step, results **ret, error *err)
 {
     results *r = xcalloc(1, sizeof *r);
     r->o = *options;
-    r->standing = (standing){.best_epoch = -1, .best_step = -1};
+    r->standing = standing_begin(&options->plateau);
     r->begin = step / steps_per_epoch(&options->steps);
-    status st = metric_goal_parse(options->validation_metric, &r->metric, &r->better, err);
-    if (st == OK && options->taken_back)
-        st = forget_evaluations(r, step, err);
+    status st = options->taken_back ? forget_evaluations(r, step, err) : OK;
+    bool stop = false;
     if (st == OK)
         st = read_back(r, step, err);
+    if (st == OK)
+        st = results_poll(r, &stop, err);
     if (st != OK)
         results_close(&r);
     else
@@ -179,8 +186,8 @@ static status write_epoch(const results *r, const epoch *e, error *err)
 status results_epoch(results *r, int64_t step, const metric_set *training, double wall_s, error *err)
 {
     int64_t number = step / steps_per_epoch(&r->o.steps) - 1;
-    json_t *metrics = json_pack("{sI sI sf}", "epoch", (json_int_t)number, "step", (json_int_t)step,
-                                "training_duration_s", wall_s);
+    json_t *metrics = json_pack("{sI sI}", "epoch", (json_int_t)number, "step", (json_int_t)step);
+    final_metrics_put_duration(metrics, wall_s);
     results_put_metrics(metrics, "training", training);
     status st = write_epoch(r, &(epoch){.number = number, .metrics = metrics}, err);
     if (st == OK)
@@ -247,63 +254,40 @@ static status save_best(const results *r, const epoch *e, error *err)
     return st == OK || st == E_DATA ? OK : FAIL(err, st, "%s", why.text);
 }
 
-/* What an evaluation says of itself, beside its metrics. */
-static bool is_of_course(const char *key)
+/* Of an epoch that was judged, or is being judged; NULL: there is none. */
+static const json_t *metrics_of(const results *r, int64_t number)
 {
-    static const char *const keys[] = {"step", "epochs_done", "final", "examples", "seconds"};
-    for (size_t i = 0; i < COUNT_OF(keys); i++)
-        if (strcmp(key, keys[i]) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < r->n_epochs; i++)
+        if (r->epochs[i].number == number)
+            return r->epochs[i].metrics;
+    return NULL;
 }
 
-static void put_validation(epoch *e, const json_t *evaluation, int64_t best_epoch)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)evaluation, name, value) {
-        char *key = xasprintf("validation_%s", name);
-        if (!is_of_course(name))
-            json_object_set(e->metrics, key, value);
-        free(key);
-    }
-    json_object_set_new(e->metrics, "best_epoch", json_integer(best_epoch));
-}
-
-static status read_evaluation(const results *r, const epoch *e, json_t **ret, error *err)
+static status read_evaluation(const results *r, const epoch *e, json_t **ret, double *ret_score, error *err)
 {
     char *path = evaluation_file(r, e->step);
     json_t *evaluation = NULL;
     status st = json_read_file(path, &evaluation, err);
     free(path);
     TRY(st);
-    const json_t *value = json_object_get(evaluation, r->metric);
-    if (json_is_number(value) || json_is_null(value)) {
+    st = standing_score(&r->o.goal, evaluation, ret_score, err);
+    if (st == OK)
         *ret = evaluation;
-        return OK;
-    }
-    json_decref(evaluation);
-    return FAIL(err, E_CONFIG, "trainer.validation_metric: the evaluation has no '%s'", r->metric);
-}
-
-/* A strictly better value is the best. One that is not finite (null in JSON) is never better. */
-static standing results_compare(const results *r, const epoch *e, const json_t *value)
-{
-    double x = json_number_value(value), best = r->standing.best;
-    bool improved = json_is_number(value) &&
-                    (r->standing.best_step < 0 || (r->better > 0 ? x > best : x < best));
-    standing s = r->standing;
-    s.without_improvement++;
-    return improved ? (standing){.best = x, .best_epoch = e->number, .best_step = e->step} : s;
+    else
+        json_decref(evaluation);
+    return st;
 }
 
 /* Epochs are judged in their order. What cannot be written is judged again. */
 static status results_judge(results *r, epoch *e, error *err)
 {
     json_t *evaluation = NULL;
-    TRY(read_evaluation(r, e, &evaluation, err));
-    standing now = results_compare(r, e, json_object_get(evaluation, r->metric));
-    put_validation(e, evaluation, now.best_epoch);
+    double score;
+    TRY(read_evaluation(r, e, &evaluation, &score, err));
+    standing now = standing_after(&r->standing, &r->o.goal, e->number, e->step, score);
+    final_metrics_put_validation(e->metrics, evaluation);
+    json_object_set_new(e->metrics, "best_epoch", json_integer(now.best_epoch));
+    final_metrics_put_best(e->metrics, metrics_of(r, now.best_epoch));
     status st = write_epoch(r, e, err);
     if (st == OK && now.best_step == e->step && checkpoint_is_there(r->o.dir, e->step))
         st = save_best(r, e, err);
@@ -314,16 +298,17 @@ static status results_judge(results *r, epoch *e, error *err)
     json_decref(r->validation);
     r->validation = evaluation;
     r->standing = now;
+    e->reductions = now.plateau.reductions;
     r->n_judged++;
     return OK;
 }
 
-static void results_pass_over(results *r, const epoch *e)
+static status results_pass_over(results *r, const epoch *e, error *err)
 {
     LOG_W("EVALUATION_LOST", "epoch=%lld step=%lld has no checkpoint", (long long)e->number,
           (long long)e->step);
-    r->n_lost++;
     r->n_judged++;
+    return lose_epoch(r, e->number, err);
 }
 
 status results_poll(results *r, bool *ret_stop, error *err)
@@ -335,7 +320,7 @@ status results_poll(results *r, bool *ret_stop, error *err)
         else if (can_be_judged(r, e->step))
             break;
         else
-            results_pass_over(r, e);
+            TRY(results_pass_over(r, e, err));
     }
     *ret_stop = r->o.patience > 0 && r->standing.without_improvement >= r->o.patience;
     return OK;
@@ -346,8 +331,26 @@ bool results_waiting(const results *r)
     return r->o.evaluates && r->n_judged < r->n_epochs;
 }
 
-/* So many epochs are judged: the next one may be trained to its end, but not beyond, where early
- * stopping is asked for. */
+bool results_decide(const results *r)
+{
+    return r->o.evaluates && (r->o.patience > 0 || r->o.plateau.is_used);
+}
+
+bool results_needs(const results *r, int64_t step)
+{
+    return r->o.plateau.is_used && results_waiting(r) && r->epochs[r->n_judged].step == step && !results_has(r, step);
+}
+
+uint32_t results_reductions(const results *r, int64_t step)
+{
+    uint32_t reductions = 0;
+    for (size_t i = 0; i < r->n_judged && r->epochs[i].step <= step; i++)
+        reductions = r->epochs[i].reductions;
+    return reductions;
+}
+
+/* So many epochs are judged: the next one may be trained to its end, but not beyond, where that
+ * decides how it goes on. */
 static int64_t settled(const results *r)
 {
     if (results_waiting(r))
@@ -455,26 +458,13 @@ static json_t *summary_of(const results *r, const results_end *e, const char *di
     return s;
 }
 
-/* The metrics of the best epoch; NULL: there is none. */
-static const json_t *best_metrics(const results *r)
-{
-    for (size_t i = 0; i < r->n_epochs && r->standing.best_step >= 0; i++)
-        if (r->epochs[i].number == r->standing.best_epoch)
-            return r->epochs[i].metrics;
-    return NULL;
-}
-
 static status write_metrics(const results *r, const json_t *summary, error *err)
 {
     json_t *m = r->n_epochs ? json_deep_copy(r->epochs[r->n_epochs - 1].metrics) : json_object();
     final_metrics_put_duration(m, json_number_value(json_object_get(summary, "wall_s")));
-    final_metrics_put_best(m, best_metrics(r));
-    if (r->standing.best_step >= 0) {
-        char key[96];
-        snprintf(key, sizeof key, "best_validation_%s", r->metric);
-        json_object_set_new(m, key, json_real(r->standing.best));
+    final_metrics_put_best(m, metrics_of(r, r->standing.best_epoch));
+    if (r->standing.best_step >= 0)
         json_object_set_new(m, "best_epoch", json_integer(r->standing.best_epoch));
-    }
     status st = jobdir_write_json(r->o.dir, "metrics.json", m, err);
     json_decref(m);
     return st;

@@ -13,6 +13,8 @@
 #include "common/parts/schedule.h"
 #include "common/store/checkpoint.h"
 #include "master/accounting/accounting.h"
+#include "metric/goal.h"
+#include "optim/plateau.h"
 
 typedef struct results results;
 
@@ -20,7 +22,8 @@ typedef struct results_options {
     const jobdir *dir;
     const flat *flat;
     steps steps;
-    const char *validation_metric;      /* "+accuracy", "-loss" */
+    metric_goal goal;                   /* what epochs are compared by */
+    plateau_rule plateau;               /* by what evaluations reduce the learning rate, if they do */
     int64_t patience;                   /* epochs without improvement; 0: never stop early */
     bool evaluates;                     /* somebody will evaluate */
     schedule schedule;
@@ -38,6 +41,11 @@ MUST_USE status results_epoch(results *r, int64_t step, const metric_set *traini
 MUST_USE status results_poll(results *r, bool *ret_stop, error *err);
 
 bool results_waiting(const results *r);             /* an epoch's evaluation is not here yet */
+bool results_decide(const results *r);              /* what epochs are judged to be decides how training goes on */
+/* The learning rate goes by the evaluation of that step, which is not here yet. */
+bool results_needs(const results *r, int64_t step);
+/* So often evaluations had reduced the learning rate before a step (optim/plateau.h). */
+uint32_t results_reductions(const results *r, int64_t step);
 int64_t results_next_judged(const results *r); /* the end of the next epoch to be judged; -1: none is */
 bool results_has(const results *r, int64_t step);   /* that step was evaluated */
 int64_t results_best_step(const results *r);        /* -1: none yet */

@@ -105,14 +105,17 @@ static void order_of(const saver *s, const open_cut *c, cut_order *ret)
              s->o.lineage);
 }
 
-static uint32_t id_of(int64_t version)
+/* What a server wrote of a checkpoint that was set aside since is no answer to the order to write it again. */
+static uint32_t id_of(const saver *s, int64_t version)
 {
-    return (uint32_t)(version % UINT32_MAX) + 1;
+    enum { VERSIONS = 1 << 28, TIMES = 15 };
+    uint32_t times = checkpoint_times_aside(s->o.dir, version);
+    return (uint32_t)(version % (VERSIONS - 1)) + 1 + VERSIONS * (times < TIMES ? times : TIMES);
 }
 
 static void cut_begin(saver *s, open_cut *c, int64_t version, bool planned, cut_order *ret)
 {
-    *c = (open_cut){.used = true, .planned = planned, .id = id_of(version), .version = version,
+    *c = (open_cut){.used = true, .planned = planned, .id = id_of(s, version), .version = version,
                     .batches = -1, .margin = FIRST_MARGIN};
     c->shards = xcalloc((size_t)s->o.n_servers, sizeof *c->shards);
     order_of(s, c, ret);
@@ -233,7 +236,7 @@ bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
         return true;
     }
     c->version = version;
-    c->id = id_of(version);
+    c->id = id_of(s, version);
     for (int32_t i = 0; i < s->o.n_servers; i++) {
         free(c->shards[i].file);
         c->shards[i] = (manifest_shard){.file = NULL};

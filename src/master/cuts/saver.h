@@ -37,7 +37,8 @@ typedef struct saver_options {
 } saver_options;
 
 typedef struct cut_order {
-    uint32_t id;                    /* a pure function of the version: the next master means the same */
+    uint32_t id;                    /* a pure function of the version, and of how often its checkpoint was set
+                                     * aside: the next master means the same */
     int64_t version;
     bool must;                      /* the last one, or of an epoch that is evaluated: see saver_owe */
     char dir[64];                   /* inside the job dir */

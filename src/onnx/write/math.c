@@ -37,6 +37,20 @@ status write_gelu(maker *m, const graph_node *n, error *err)
     return OK;
 }
 
+/* x sigmoid(alpha x); an operator of its own from opset 24 on */
+status write_swish(maker *m, const graph_node *n, error *err)
+{
+    (void)err;
+    const unary_attr *a = n->attr;
+    const char *x = maker_in(m, n, 0), *scaled = x;
+    if (a->alpha != 1.0f)
+        scaled = maker_call(m, "Mul", maker_inside(m, n, "scaled"), x,
+                            maker_const_float(m, maker_inside(m, n, "alpha"), a->alpha), NULL);
+    const char *gate = maker_call(m, "Sigmoid", maker_inside(m, n, "sigmoid"), scaled, NULL, NULL);
+    maker_call(m, "Mul", maker_out(m, n, 0), x, gate, NULL);
+    return OK;
+}
+
 status write_cast(maker *m, const graph_node *n, error *err)
 {
     (void)err;

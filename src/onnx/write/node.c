@@ -1,5 +1,11 @@
 /* What the operators' files share when they write a node. */
 #include "onnx/write/ops.h"
+
+int32_t write_outputs(const graph_node *n)
+{
+    return n->op == OP_LSTM ? 2 : 1;
+}
+
 Onnx__NodeProto *write_same(maker *m, const graph_node *n, int32_t n_out)
 {
     size_t n_in = (size_t)n->n_in;

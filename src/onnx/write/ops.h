@@ -15,6 +15,8 @@ typedef status write_fn(maker *m, const graph_node *n, error *err);
 
 /* NULL: ONNX cannot say it. */
 write_fn *write_of(const graph_node *n);
+/* So many of its outputs are written, from the first on. */
+int32_t write_outputs(const graph_node *n);
 
 #define WRITE(ID, function) write_fn function;
 #include "onnx/write/ops.def"

@@ -21,11 +21,12 @@ unsigned told_word(dnn_desc d, unsigned attribute);
 bool told_flag(dnn_desc d, unsigned attribute);
 int64_t told_number(dnn_desc d, unsigned attribute);
 float told_float(dnn_desc d, unsigned attribute);
+double told_double(dnn_desc d, unsigned attribute);
 dnn_desc told_part(dnn_desc d, unsigned attribute);
 
 /* --- a kind of graph --- */
 
-enum { DNN_CALL_BYTES = 1024, DNN_TENSORS = 16 };
+enum { DNN_CALL_BYTES = 1024, DNN_TENSORS = 20 };
 
 /* What is computed, all but addresses. */
 typedef struct dnn_problem dnn_problem;

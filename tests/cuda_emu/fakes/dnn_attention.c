@@ -1,104 +1,19 @@
 /*
- * The graphs of attention that cuDNN knows, and nothing else: operation by operation, with the
- * types and forms of all tensors. They are those that NVIDIA's frontend makes (dnn_attention.h of
- * the backend).
+ * The graphs of attention that cuDNN knows, and nothing else: operation by operation (dnn_pattern.h), with the
+ * types and forms of all tensors.
  */
 #include "cuda_emu/fakes/dnn.h"
 
 #include "common/base/alloc.h"
 #include "cuda_emu/fakes/dnn_flash.h"
+#include "cuda_emu/fakes/dnn_pattern.h"
 #include "cuda_emu/fakes/stride.h"
 #include "cuda_emu/machine.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { HEAD_STEP = 8, HEAD_MOST = 128, STEPS = 32, RANK = 4, NO_AXIS = 0 };
-
-/* The tensors of a pattern: in memory, numbers, between. A name that ends in T has its last two
- * axes exchanged; K is the whole's alone. */
-typedef enum name {
-    NONE,
-    Q, KT, K, V, VT, Y, DY, DQ, DK, DV, LSE, DELTA,
-    SCALE, NOTHING, ONE,
-    S, SCALED, QUERY, KEY, SEES, HIDDEN, MAX, BELOW, E, SUM, LOG, P,
-    PRODUCTS, DOTS, PROBABLE, PT, EVERY_DV, DP, OVER, PLAIN, DS, DST, EVERY_DK, TRANSPOSED_BACK,
-    NAMES
-} name;
-
-typedef struct step {
-    unsigned kind, how;
-    name x, b, t, y;
-    int64_t axis;
-} step;
-
-/* --- patterns --- */
-
-static step *add(step *to, unsigned kind, unsigned how, name x, name b, name y)
-{
-    *to = (step){kind, how, x, b, NONE, y, NO_AXIS};
-    return to + 1;
-}
-
-/* `from` with what is hidden, or as it is; *ret is its name. */
-static step *add_mask(step *to, bool causal, name from, name *ret)
-{
-    *ret = causal ? HIDDEN : from;
-    if (!causal)
-        return to;
-    *to++ = (step){DNN_OP_POINTWISE, DNN_INDEX, from, NONE, NONE, QUERY, 2};
-    *to++ = (step){DNN_OP_POINTWISE, DNN_INDEX, from, NONE, NONE, KEY, 3};
-    *to++ = (step){DNN_OP_POINTWISE, DNN_GREATER_OR_EQUAL, QUERY, KEY, NONE, SEES, NO_AXIS};
-    *to++ = (step){DNN_OP_POINTWISE, DNN_SELECT, from, NOTHING, SEES, HIDDEN, NO_AXIS};
-    return to;
-}
-
-static int forward_pattern(step *ret, bool causal)
-{
-    name s;
-    step *to = add(ret, DNN_OP_MATMUL, 0, Q, KT, S);
-    to = add(to, DNN_OP_POINTWISE, DNN_MUL, S, SCALE, SCALED);
-    to = add_mask(to, causal, SCALED, &s);
-    to = add(to, DNN_OP_REDUCTION, DNN_REDUCE_MAX, s, NONE, MAX);
-    to = add(to, DNN_OP_POINTWISE, DNN_SUB, s, MAX, BELOW);
-    to = add(to, DNN_OP_POINTWISE, DNN_EXP, BELOW, NONE, E);
-    to = add(to, DNN_OP_REDUCTION, DNN_REDUCE_ADD, E, NONE, SUM);
-    to = add(to, DNN_OP_POINTWISE, DNN_LOG, SUM, NONE, LOG);
-    to = add(to, DNN_OP_POINTWISE, DNN_ADD, MAX, LOG, LSE);
-    to = add(to, DNN_OP_POINTWISE, DNN_DIV, E, SUM, P);
-    to = add(to, DNN_OP_MATMUL, 0, P, V, Y);
-    return (int)(to - ret);
-}
-
-/* y = x^T b by way of xt; where heads share keys, of all heads first. */
-static step *add_gradient(step *to, bool shared, name x, name xt, name b, name every, name y)
-{
-    to = add(to, DNN_OP_RESHAPE, 0, x, NONE, xt);
-    to = add(to, DNN_OP_MATMUL, 0, xt, b, shared ? every : y);
-    return shared ? add(to, DNN_OP_REDUCTION, DNN_REDUCE_ADD, every, NONE, y) : to;
-}
-
-static int backward_pattern(step *ret, bool causal, bool shared)
-{
-    name below;
-    step *to = add(ret, DNN_OP_POINTWISE, DNN_MUL, DY, Y, PRODUCTS);
-    to = add(to, DNN_OP_REDUCTION, DNN_REDUCE_ADD, PRODUCTS, NONE, DOTS);
-    to = add(to, DNN_OP_POINTWISE, DNN_MUL, DOTS, ONE, DELTA);
-    to = add(to, DNN_OP_MATMUL, 0, Q, KT, S);
-    to = add(to, DNN_OP_POINTWISE, DNN_MUL, S, SCALE, SCALED);
-    to = add(to, DNN_OP_POINTWISE, DNN_SUB, SCALED, LSE, BELOW);
-    to = add_mask(to, causal, BELOW, &below);
-    to = add(to, DNN_OP_POINTWISE, DNN_EXP, below, NONE, PROBABLE);
-    to = add_gradient(to, shared, PROBABLE, PT, DY, EVERY_DV, DV);
-    to = add(to, DNN_OP_MATMUL, 0, DY, VT, DP);
-    to = add(to, DNN_OP_POINTWISE, DNN_SUB, DP, DELTA, OVER);
-    to = add(to, DNN_OP_POINTWISE, DNN_MUL, OVER, PROBABLE, PLAIN);
-    to = add(to, DNN_OP_POINTWISE, DNN_MUL, PLAIN, SCALE, DS);
-    to = add_gradient(to, shared, DS, DST, Q, EVERY_DK, DK);
-    to = add(to, DNN_OP_RESHAPE, 0, KT, NONE, TRANSPOSED_BACK);
-    to = add(to, DNN_OP_MATMUL, 0, DS, TRANSPOSED_BACK, DQ);
-    return (int)(to - ret);
-}
+enum { HEAD_STEP = 8, HEAD_MOST = 256, RANK = 4 };
 
 /* --- whether operations follow one --- */
 
@@ -106,6 +21,7 @@ typedef struct match {
     dnn_desc of[NAMES];
     int64_t batch, q_heads, kv_heads, q_length, k_length, head, v_head;
     unsigned half;
+    double kept; /* a share; 0: all */
 } match;
 
 /* A name is one tensor, and another name another one. */
@@ -147,6 +63,15 @@ static bool follows_reduction(match *m, const step *s, dnn_desc o)
            is(m, s->y, told_part(o, DNN_OP_REDUCTION_Y));
 }
 
+static bool follows_rng(match *m, const step *s, dnn_desc o)
+{
+    dnn_desc how = told_part(o, DNN_OP_RNG_HOW);
+    m->kept = told_double(how, DNN_RNG_PROBABILITY);
+    return told_word(how, DNN_RNG_DISTRIBUTION) == DNN_BERNOULLI &&
+           is(m, s->x, told_part(o, DNN_OP_RNG_SEED)) &&
+           is(m, s->b, told_part(o, DNN_OP_RNG_OFFSET)) && is(m, s->y, told_part(o, DNN_OP_RNG_Y));
+}
+
 static bool follows(match *m, const step *s, dnn_desc o)
 {
     if (told_kind(o) != s->kind)
@@ -156,6 +81,8 @@ static bool follows(match *m, const step *s, dnn_desc o)
         return follows_pointwise(m, s, o);
     case DNN_OP_REDUCTION:
         return follows_reduction(m, s, o);
+    case DNN_OP_RNG:
+        return follows_rng(m, s, o);
     case DNN_OP_RESHAPE:
         return is(m, s->x, told_part(o, DNN_OP_RESHAPE_X)) &&
                is(m, s->y, told_part(o, DNN_OP_RESHAPE_Y));
@@ -231,7 +158,7 @@ static bool has(const match *m, name n, unsigned type, int64_t heads, int64_t ro
         return true;
     return told_word(d, DNN_TENSOR_TYPE) == type && size_of(d, 0) == m->batch &&
            size_of(d, 1) == heads && size_of(d, 2) == rows && size_of(d, 3) == columns &&
-           lies(d, l) && told_flag(d, DNN_TENSOR_IS_VIRTUAL) == (n > ONE) &&
+           lies(d, l) && told_flag(d, DNN_TENSOR_IS_VIRTUAL) == (n > KEPT_SCALE) &&
            !told_flag(d, DNN_TENSOR_IS_BY_VALUE);
 }
 
@@ -256,10 +183,35 @@ static bool are_rows(const match *m)
 static bool are_numbers(const match *m)
 {
     bool all = true;
-    for (name n = SCALE; n <= ONE; n++) {
+    for (name n = SCALE; n <= KEPT_SCALE; n++) {
         dnn_desc d = m->of[n];
         all = all && (!d || (told_word(d, DNN_TENSOR_TYPE) == DNN_F32 && tensor_extent(d) == 4 &&
                              lies(d, DENSE) && told_flag(d, DNN_TENSOR_IS_BY_VALUE)));
+    }
+    return all;
+}
+
+/* Of each axis all, or 1. */
+static bool is_mask(const match *m)
+{
+    const int64_t most[] = {m->batch, m->q_heads, m->q_length, m->k_length};
+    dnn_desc d = m->of[BIAS];
+    bool is_one = !d || (told_word(d, DNN_TENSOR_TYPE) == DNN_F32 && lies(d, DENSE) &&
+                         !told_flag(d, DNN_TENSOR_IS_VIRTUAL) && !told_flag(d, DNN_TENSOR_IS_BY_VALUE));
+    for (int i = 0; i < RANK; i++)
+        is_one = is_one && (!d || size_of(d, i) == most[i] || size_of(d, i) == 1);
+    return is_one;
+}
+
+/* 64 bits each, in memory. */
+static bool are_seeds(const match *m)
+{
+    bool all = true;
+    for (name n = SEED; n <= OFFSET; n++) {
+        dnn_desc d = m->of[n];
+        all = all && (!d || (told_word(d, DNN_TENSOR_TYPE) == DNN_INT64 && tensor_extent(d) == 8 &&
+                             lies(d, DENSE) && !told_flag(d, DNN_TENSOR_IS_VIRTUAL) &&
+                             !told_flag(d, DNN_TENSOR_IS_BY_VALUE)));
     }
     return all;
 }
@@ -286,7 +238,8 @@ static bool is_head(int64_t n)
 
 static bool is_attention(match *m)
 {
-    static const name floats[] = {S, SCALED, HIDDEN, BELOW, E, PROBABLE, DP, OVER, PLAIN, DS};
+    static const name floats[] = {S,        SCALED, BIASED, HIDDEN, BELOW, E,     PROBABLE, KEPT,
+                                  REST,     DROPPED, DP,    DP_KEPT, OVER, SMALL, PLAIN,    DS};
     static const name numbers[] = {QUERY, KEY}, transposed[] = {PT, DST};
     dnn_desc k = m->of[K] ? m->of[K] : m->of[KT], v = m->of[V] ? m->of[V] : m->of[VT];
     m->batch = size_of(m->of[Q], 0);
@@ -299,7 +252,8 @@ static bool is_attention(match *m)
     m->half = told_word(m->of[Q], DNN_TENSOR_TYPE);
     return (m->half == DNN_BF16 || m->half == DNN_F16) && is_head(m->head) && is_head(m->v_head) &&
            m->kv_heads > 0 && m->q_heads % m->kv_heads == 0 && are_matrices(m) && are_rows(m) &&
-           are_numbers(m) && are_pairs(m, floats, COUNT_OF(floats), DNN_F32, DENSE) &&
+           are_numbers(m) && is_mask(m) && are_seeds(m) &&
+           are_pairs(m, floats, COUNT_OF(floats), DNN_F32, DENSE) &&
            are_pairs(m, numbers, COUNT_OF(numbers), DNN_INT32, DENSE) &&
            are_pairs(m, (name[]){SEES}, 1, DNN_BOOL, DENSE) &&
            are_pairs(m, (name[]){P}, 1, m->half, DENSE) &&
@@ -320,8 +274,19 @@ static flash_matrix matrix_of(dnn_desc d, bool transposed)
 }
 
 /* In the order of flash_operand, then the others in memory, then numbers. */
-static const name bound[] = {Q, K, V, Y, DY, DQ, DK, DV, LSE, DELTA, SCALE, NOTHING, ONE};
-enum { AT_LSE = FLASH_OPERANDS, AT_DELTA, AT_SCALE, AT_NOTHING, AT_ONE };
+static const name bound[] = {Q, K, V, Y, DY, DQ, DK, DV, LSE, DELTA, BIAS, SEED, OFFSET,
+                             SCALE, NOTHING, KEPT_SHARE, KEPT_SCALE};
+enum {
+    AT_LSE = FLASH_OPERANDS,
+    AT_DELTA,
+    AT_BIAS,
+    AT_SEED,
+    AT_OFFSET,
+    AT_SCALE,
+    AT_NOTHING,
+    AT_KEPT_SHARE,
+    AT_KEPT_SCALE
+};
 
 static bool is_number(void *const *address, float x)
 {
@@ -346,6 +311,11 @@ static void spoil_strides(flash_call *c)
         m->head = STRIDE(places[i][1], m->head, m->heads > 1);
         m->position = STRIDE(places[i][2], m->position, m->length > 1);
     }
+    int64_t *by = c->bias.stride;
+    by[0] = STRIDE("batches of the mask", by[0], by[0]);
+    by[1] = STRIDE("heads of the mask", by[1], by[1]);
+    by[2] = STRIDE("rows of the mask", by[2], by[2]);
+    by[3] = STRIDE("keys of the mask", by[3], by[3]);
 }
 
 static void bind(dnn_problem *p, void *const addresses[], void *workspace)
@@ -356,12 +326,25 @@ static void bind(dnn_problem *p, void *const addresses[], void *workspace)
         c.of[i].at = addresses[i];
     c.lse = addresses[AT_LSE];
     c.delta = addresses[AT_DELTA];
+    c.bias.at = addresses[AT_BIAS];
+    c.seed = addresses[AT_SEED];
+    c.offset = addresses[AT_OFFSET];
     c.workspace = workspace;
     c.scale = *(const float *)addresses[AT_SCALE];
     spoil_strides(&c);
-    if (!is_number(&addresses[AT_NOTHING], -INFINITY) || !is_number(&addresses[AT_ONE], 1.0f))
+    float share = c.kept > 0.0 ? (float)c.kept : 1.0f;
+    if (!is_number(&addresses[AT_NOTHING], -INFINITY) || !is_number(&addresses[AT_KEPT_SHARE], share) ||
+        !is_number(&addresses[AT_KEPT_SCALE], 1.0f / share))
         emu_fault("cuDNN: attention with other numbers than it has to have");
     memcpy(p->arguments, &c, sizeof c);
+}
+
+static flash_bias bias_of(dnn_desc d)
+{
+    flash_bias b = {.at = NULL};
+    for (int i = 0; d && i < RANK; i++)
+        b.stride[i] = size_of(d, i) > 1 ? stride_of(d, i) : 0;
+    return b;
 }
 
 static void fill(const match *m, dnn_problem *ret)
@@ -371,7 +354,9 @@ static void fill(const match *m, dnn_problem *ret)
     flash_call c = {.backward = m->of[DY] != NULL,
                     .causal = m->of[SEES] != NULL,
                     .half = m->half,
-                    .batch = m->batch};
+                    .batch = m->batch,
+                    .kept = m->kept,
+                    .bias = bias_of(m->of[BIAS])};
     for (size_t i = 0; i < COUNT_OF(bound); i++) {
         dnn_desc d = m->of[bound[i]];
         bool transposed = !d && (bound[i] == K || bound[i] == V);
@@ -392,12 +377,11 @@ static void fill(const match *m, dnn_problem *ret)
 bool dnn_attention_of(const dnn_desc operations[], int64_t n, dnn_problem *ret)
 {
     match m;
-    step steps[STEPS];
+    step steps[PATTERN_STEPS];
     bool found = is_whole(&m, operations, n);
-    for (int way = 0; way < 6 && !found; way++) {
-        bool causal = way % 2;
-        int n_steps =
-            way < 2 ? forward_pattern(steps, causal) : backward_pattern(steps, causal, way >= 4);
+    for (unsigned way = 0; way < 32 && !found; way++) {
+        traits has = {way & 1, way & 2, way & 4, way & 8};
+        int n_steps = way & 16 ? pattern_backward(steps, has) : pattern_forward(steps, has);
         found = follow_all(&m, steps, n_steps, operations, n);
     }
     if (!found || !is_attention(&m))

@@ -14,36 +14,30 @@
 
 enum { VALUES_MOST = 8 };
 
-typedef status plan_of(backend_program *p, const launch_attention *t, dnn_graph **ret, error *err);
+typedef status plan_of(backend_program *p, const dnn_attention *a, dnn_graph **ret, error *err);
 
-/* Two heads of queries share one of keys, packed. */
-static const launch_attention shared = {
-    .batch = 2,
-    .q_heads = 2,
-    .kv_heads = 1,
-    .q_length = 5,
-    .k_length = 5,
-    .head = 8,
-    .v_head = 8,
-    .scale = 0.5f,
-    .causal = true,
-    .operands = LAUNCH_BF16,
-    .q_layout = {160, 8, 32},
-    .k_layout = {160, 8, 32},
-    .v_layout = {160, 8, 32},
-    .y_layout = {80, 8, 16},
-};
+/* Two heads of queries share one of keys, packed; and so with a mask by batch and key, and dropout. */
+#define PACKED                                                                                             \
+    .of.batch = 2, .of.q_heads = 2, .of.kv_heads = 1, .of.q_length = 5, .of.k_length = 5, .of.head = 8,    \
+    .of.v_head = 8, .of.scale = 0.5f, .of.causal = true, .of.operands = LAUNCH_BF16,                       \
+    .of.q_layout = {160, 8, 32}, .of.k_layout = {160, 8, 32}, .of.v_layout = {160, 8, 32},                 \
+    .of.y_layout = {80, 8, 16}
+
+static const dnn_attention shared = {PACKED};
+static const dnn_attention whole = {PACKED, .of.mask_stride = {5, 0, 0, 1}, .is_biased = true, .ratio = 0.25f};
 
 static api_table played;
 static int n_told, spoilt; /* values so far, and the number of the one that is changed */
 static bool was_spoilt;
 static dnn_desc some_tensor;
 
-/* A tensor's id may be any; what does not describe the graph is not looked at. */
+/* A tensor's id may be any, as the share that dropout keeps; what does not describe the graph is not
+ * looked at. */
 static bool describes(unsigned attribute)
 {
     switch (attribute) {
     case DNN_TENSOR_ID:
+    case DNN_RNG_PROBABILITY:
     case DNN_GRAPH_OPERATIONS:
     case DNN_DEVICE_HANDLE:
     case DNN_HEURISTICS_GRAPH:
@@ -93,7 +87,7 @@ static unsigned set_spoilt(dnn_desc d, unsigned attribute, unsigned type, int64_
 }
 
 /* Whether it is planned without a fault with that value changed, -1 for none. */
-static bool is_planned(plan_of *plan, int value)
+static bool is_planned(plan_of *plan, const dnn_attention *a, int value)
 {
     backend b = {.arch = 90};
     backend_program p = {.backend = &b, .arena = arena_create()};
@@ -103,7 +97,7 @@ static bool is_planned(plan_of *plan, int value)
     spoilt = value;
     was_spoilt = false;
     some_tensor = NULL;
-    status st = plan(&p, &shared, &g, &err);
+    status st = plan(&p, a, &g, &err);
     dnn_graphs_destroy(&p);
     dnn_close(&b);
     arena_destroy(&p.arena);
@@ -112,21 +106,23 @@ static bool is_planned(plan_of *plan, int value)
     return st == OK && !is_faulty;
 }
 
-static void check(plan_of *plan, int least)
+static void check(plan_of *plan, const dnn_attention *a, int least)
 {
-    assert_true(is_planned(plan, -1));
+    assert_true(is_planned(plan, a, -1));
     int n = n_told;
     assert_true(n >= least);
     for (int i = 0; i < n; i++)
-        if (is_planned(plan, i) && was_spoilt)
+        if (is_planned(plan, a, i) && was_spoilt)
             fail_msg("value %d of %d may be another", i, n);
 }
 
 static void every_value_counts(void **state)
 {
     (void)state;
-    check(dnn_attention_plan, 300);
-    check(dnn_attention_bwd_plan, 500);
+    check(dnn_attention_plan, &shared, 300);
+    check(dnn_attention_plan, &whole, 350);
+    check(dnn_attention_bwd_plan, &shared, 500);
+    check(dnn_attention_bwd_plan, &whole, 550);
 }
 
 static int begin(void **state)

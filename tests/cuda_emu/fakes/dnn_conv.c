@@ -1,8 +1,8 @@
 /*
  * The graphs of convolutions that cuDNN knows: one of the three operations, alone or with an end,
  * the sum rounded to another type or a bias added to it in float32. With an end, and so in kernels
- * that it makes for the graph, it wants all channels last and, of gradients, whole vectors of
- * channels.
+ * that it makes for the graph, it wants all channels last and, of gradients of images, whole vectors of
+ * channels, of those of weights pairs.
  */
 #include "cuda_emu/fakes/dnn.h"
 
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { WORKSPACE = 512, VECTOR = 8, AT_BIAS = IMAGE_PARTS, BOUND };
+enum { WORKSPACE = 512, VECTOR = 8, PAIR = 2, AT_BIAS = IMAGE_PARTS, BOUND };
 
 static const struct operation {
     unsigned kind, steps, alpha, beta, parts[IMAGE_PARTS];
@@ -132,7 +132,8 @@ static bool take_end(image_call *c, dnn_desc end, dnn_desc sum, dnn_problem *ret
     unsigned mode = told_word(how, DNN_POINTWISE_MODE);
     image between = image_of(sum), *to = &c->of[c->makes];
     *to = image_of(made);
-    bool is_even = c->makes == IMAGE_Y || c->of[IMAGE_X].channels % VECTOR == 0;
+    int64_t vector = c->makes == IMAGE_W ? PAIR : VECTOR;
+    bool is_even = c->makes == IMAGE_Y || c->of[IMAGE_X].channels % vector == 0;
     for (int i = 0; i < IMAGE_PARTS; i++)
         is_even &= is_last(&c->of[i]);
     if (bias) {

@@ -98,6 +98,12 @@ static const struct rule {
     {DNN_OP_REDUCTION, DNN_OP_REDUCTION_Y, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
     {DNN_OP_RESHAPE, DNN_OP_RESHAPE_X, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
     {DNN_OP_RESHAPE, DNN_OP_RESHAPE_Y, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
+    {DNN_RNG, DNN_RNG_DISTRIBUTION, DNN_IS_RNG_DISTRIBUTION, 1, NEEDED, ANY},
+    {DNN_RNG, DNN_RNG_PROBABILITY, DNN_IS_DOUBLE, 1, NEEDED, ANY},
+    {DNN_OP_RNG, DNN_OP_RNG_HOW, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_RNG},
+    {DNN_OP_RNG, DNN_OP_RNG_SEED, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
+    {DNN_OP_RNG, DNN_OP_RNG_OFFSET, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
+    {DNN_OP_RNG, DNN_OP_RNG_Y, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
     {DNN_OP_SDPA, DNN_OP_SDPA_Q, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
     {DNN_OP_SDPA, DNN_OP_SDPA_K, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
     {DNN_OP_SDPA, DNN_OP_SDPA_V, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
@@ -127,7 +133,7 @@ static const struct rule *rule_of(unsigned kind, unsigned attribute)
 static size_t bytes_of(unsigned type)
 {
     return type == DNN_IS_BOOL                                  ? 1
-           : type == DNN_IS_INT64                               ? 8
+           : type == DNN_IS_INT64 || type == DNN_IS_DOUBLE      ? 8
            : type == DNN_IS_POINTER                             ? sizeof(void *)
            : type == DNN_IS_DESCRIPTOR || type == DNN_IS_HANDLE ? sizeof(dnn_desc)
                                                                 : sizeof(unsigned);
@@ -184,6 +190,13 @@ int64_t told_number(dnn_desc d, unsigned attribute)
     return x;
 }
 
+double told_double(dnn_desc d, unsigned attribute)
+{
+    double x;
+    take(d, attribute, &x, sizeof x);
+    return x;
+}
+
 float told_float(dnn_desc d, unsigned attribute)
 {
     float x;
@@ -200,7 +213,7 @@ dnn_desc told_part(dnn_desc d, unsigned attribute)
 
 static size_t element_bytes(unsigned type)
 {
-    return type == DNN_F32 || type == DNN_INT32 ? 4 : type == DNN_BOOL ? 1 : 2;
+    return type == DNN_INT64 ? 8 : type == DNN_F32 || type == DNN_INT32 ? 4 : type == DNN_BOOL ? 1 : 2;
 }
 
 size_t tensor_extent(dnn_desc tensor)

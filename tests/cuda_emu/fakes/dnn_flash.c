@@ -1,7 +1,9 @@
 #include "cuda_emu/fakes/dnn_flash.h"
 
 #include "backend/cuda/library/abi.h"
+#include "common/base/philox.h"
 #include "cuda_emu/block.h"
+#include "cuda_emu/machine.h"
 #include "cuda_emu/watch.h"
 
 #include <math.h>
@@ -96,6 +98,10 @@ static void add_times(float *sum, float factor, const float *x, int64_t n)
 
 /* --- both directions --- */
 
+typedef struct pair {
+    int64_t batch, head, query, key;
+} pair;
+
 static int64_t group(const flash_call *c)
 {
     return c->of[FLASH_Q].heads / c->of[FLASH_K].heads;
@@ -114,9 +120,39 @@ static size_t row_of(const flash_call *c, int64_t batch, int64_t head, int64_t q
     return (size_t)((batch * q->heads + head) * q->length + query);
 }
 
-static float score(const flash_call *c, const float *q, const float *k)
+/* -infinity is the library's own word for what is hidden: tiles of nothing else come to NaN. */
+static float bias_at(const flash_call *c, int64_t batch, int64_t head, int64_t query, int64_t key)
 {
-    return dot(q, k, c->of[FLASH_Q].width) * c->scale;
+    const int64_t *by = c->bias.stride;
+    if (!c->bias.at)
+        return 0.0f;
+    const float *at = c->bias.at + batch * by[0] + head * by[1] + query * by[2] + key * by[3];
+    emu_touch(at, sizeof *at, false);
+    if (*at == -INFINITY)
+        emu_fault("cuDNN: -infinity is added to a score");
+    return *at;
+}
+
+static float score(const flash_call *c, const pair *at, const float *q, const float *k)
+{
+    return dot(q, k, c->of[FLASH_Q].width) * c->scale + bias_at(c, at->batch, at->head, at->query, at->key);
+}
+
+bool flash_keeps(int64_t seed, int64_t offset, double kept, uint64_t number)
+{
+    return (double)philox_mix((uint64_t)(seed + offset), number) < kept * 0x1p64;
+}
+
+/* What the probability of a pair is multiplied by. */
+static float factor(const flash_call *c, const pair *at)
+{
+    if (c->kept == 0.0)
+        return 1.0f;
+    emu_touch(c->seed, sizeof *c->seed, false);
+    emu_touch(c->offset, sizeof *c->offset, false);
+    uint64_t row = row_of(c, at->batch, at->head, at->query);
+    uint64_t number = row * (uint64_t)c->of[FLASH_K].length + (uint64_t)at->key;
+    return flash_keeps(*c->seed, *c->offset, c->kept, number) ? 1.0f / (float)c->kept : 0.0f;
 }
 
 /* --- forward --- */
@@ -143,12 +179,13 @@ static void forward(const flash_call *c, int64_t batch, int64_t head)
     for (int64_t i = 0; i < mq->length; i++) {
         int64_t n = seen(c, i);
         for (int64_t j = 0; j < n; j++)
-            p[j] = score(c, q + i * mq->width, k + j * mq->width);
+            p[j] = score(c, &(pair){batch, head, i, j}, q + i * mq->width, k + j * mq->width);
         float *lse = c->lse + row_of(c, batch, head, i);
         emu_touch(lse, sizeof *lse, true);
         *lse = soften(p, n);
         for (int64_t j = 0; j < n; j++)
-            add_times(y + i * mv->width, rounded(c->half, p[j]), v + j * mv->width, mv->width);
+            add_times(y + i * mv->width, rounded(c->half, p[j] * factor(c, &(pair){batch, head, i, j})),
+                      v + j * mv->width, mv->width);
     }
     put(c, FLASH_Y, batch, head, y);
     free(y), free(p), free(v), free(k), free(q);
@@ -161,16 +198,18 @@ typedef struct shared {
     float *k, *v, *dk, *dv;
 } shared;
 
-/* One query: its own gradient, and what it adds to its keys'. */
-static void query_back(const flash_call *c, const shared *s, int64_t i, size_t row, const float *q,
+/* One query, `at` of its first key: its own gradient, and what it adds to its keys'. */
+static void query_back(const flash_call *c, const shared *s, pair at, size_t row, const float *q,
                        const float *dy, float *dq, float *dk, float *dv)
 {
     int64_t head = c->of[FLASH_Q].width, v_head = c->of[FLASH_V].width;
-    for (int64_t j = 0; j < seen(c, i); j++) {
-        float p = expf(score(c, q, s->k + j * head) - c->lse[row]);
-        float over = dot(dy, s->v + j * v_head, v_head) - c->delta[row];
-        float ds = rounded(c->half, over * p * c->scale);
-        add_times(dv + j * v_head, rounded(c->half, p), dy, v_head);
+    for (int64_t j = 0; j < seen(c, at.query); j++) {
+        at.key = j;
+        float p = expf(score(c, &at, q, s->k + j * head) - c->lse[row]), by = factor(c, &at);
+        float share = c->kept > 0.0 ? (float)c->kept : 1.0f;
+        float over = dot(dy, s->v + j * v_head, v_head) * by * share - c->delta[row];
+        float ds = rounded(c->half, over * p / share * c->scale);
+        add_times(dv + j * v_head, rounded(c->half, p * by), dy, v_head);
         add_times(dk + j * head, ds, q, head);
         add_times(dq, ds, s->k + j * head, head);
     }
@@ -193,8 +232,10 @@ static void head_back(const flash_call *c, const shared *s, int64_t batch, int64
         size_t row = row_of(c, batch, head, i);
         emu_touch(c->lse + row, sizeof *c->lse, false);
         emu_touch(c->delta + row, sizeof *c->delta, true);
-        c->delta[row] = dot(dy + i * mv->width, y + i * mv->width, mv->width);
-        query_back(c, s, i, row, q + i * mq->width, dy + i * mv->width, dq + i * mq->width, dk, dv);
+        c->delta[row] =
+            dot(dy + i * mv->width, y + i * mv->width, mv->width) * (c->kept > 0.0 ? (float)c->kept : 1.0f);
+        query_back(c, s, (pair){batch, head, i, 0}, row, q + i * mq->width, dy + i * mv->width,
+                   dq + i * mq->width, dk, dv);
     }
     add_head(c, s->dk, dk, mv->length * mq->width);
     add_head(c, s->dv, dv, mv->length * mv->width);
@@ -221,12 +262,14 @@ static int64_t whole(int64_t n, int64_t tile)
     return (n + tile - 1) / tile * tile;
 }
 
-/* Backward a gradient of the scores of whole tiles, as on Hopper. */
+/* Backward a gradient of the scores of whole tiles, as on Hopper; where heads share keys, of every head of
+ * queries those of its keys and values beside. */
 size_t flash_workspace(const flash_call *c)
 {
-    const flash_matrix *q = &c->of[FLASH_Q];
-    int64_t pairs = whole(q->length, TILE_QUERIES) * whole(c->of[FLASH_K].length, TILE_KEYS);
-    return c->backward ? (size_t)(c->batch * q->heads * pairs) * HALF_BYTES : 256;
+    const flash_matrix *q = &c->of[FLASH_Q], *k = &c->of[FLASH_K];
+    int64_t pairs = whole(q->length, TILE_QUERIES) * whole(k->length, TILE_KEYS);
+    int64_t numbers = q->heads > k->heads ? k->length * (k->width + c->of[FLASH_V].width) : 0;
+    return c->backward ? (size_t)(c->batch * q->heads * (pairs + numbers)) * HALF_BYTES : 256;
 }
 
 void flash_attend(void *arguments)

@@ -26,6 +26,12 @@ typedef struct flash_matrix {
     void *at;
 } flash_matrix;
 
+/* What is added to scores [batch,head,query,key]; a stride of 0 where it is the same. */
+typedef struct flash_bias {
+    const float *at; /* NULL: nothing */
+    int64_t stride[4];
+} flash_bias;
+
 typedef struct flash_call {
     bool backward, causal;
     unsigned half; /* DNN_BF16, DNN_F16 */
@@ -33,6 +39,9 @@ typedef struct flash_call {
     float scale;
     flash_matrix of[FLASH_OPERANDS]; /* forward the first four */
     float *lse, *delta;              /* [batch,head,query]; delta: backward, written */
+    flash_bias bias;
+    double kept;                     /* the share of probabilities that dropout keeps; 0: all */
+    const int64_t *seed, *offset;    /* where there is dropout */
     void *workspace;
     size_t workspace_bytes;
 } flash_call;
@@ -40,6 +49,9 @@ typedef struct flash_call {
 /* Bytes from the first to the last element of all batches. */
 size_t flash_extent(const flash_matrix *m, int64_t batch);
 size_t flash_workspace(const flash_call *c);
+
+/* Whether dropout keeps the element of that number of [batch,head,query,key]. */
+bool flash_keeps(int64_t seed, int64_t offset, double kept, uint64_t number);
 
 /* As a kernel of one thread; `arguments` is a flash_call. */
 void flash_attend(void *arguments);

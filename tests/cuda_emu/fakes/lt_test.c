@@ -1,4 +1,4 @@
-/* What is played of cuBLASLt: that it computes matmuls, and that who breaks a rule hears of it. */
+/* What is played of cuBLASLt: that who breaks a rule hears of it. What it computes planners/matmuls_test.c sees. */
 #include "cuda_emu/fakes/fakes.h"
 #include "cuda_emu/kernel_test.h"
 
@@ -71,33 +71,6 @@ static void expect_fault(const char *text)
     assert_int_equal(emu_faults(), 1);
     assert_string_equal(emu_fault_text(), text);
     emu_faults_forget();
-}
-
-static void matmuls_are_computed(void **state)
-{
-    (void)state;
-    scene s = begin(LT_EPILOGUE_BIAS, M);
-    float got[M * N];
-    assert_int_equal(choose(&s), API_SUCCESS);
-    assert_int_equal(s.n_found, 2);
-    assert_int_equal(s.found[0].status, LT_NOT_SUPPORTED);
-    assert_int_equal(s.found[1].status, API_SUCCESS);
-    s.alpha = 2.0f;
-    assert_int_equal(multiply(&s), API_SUCCESS);
-    from_device(got, s.on_d, sizeof got);
-    for (int i = 0; i < M * N; i++)
-        assert_true(got[i] == 2.0f * K + 1.0f);
-    end(&s);
-}
-
-static void an_epilogue_nobody_plays_has_no_algorithm(void **state)
-{
-    (void)state;
-    const unsigned relu = 2;
-    scene s = begin(relu, M);
-    assert_int_equal(choose(&s), LT_NOT_SUPPORTED);
-    assert_int_equal(s.n_found, 0);
-    end(&s);
 }
 
 static void what_stands_beside_is_told_whole(void **state)
@@ -215,23 +188,9 @@ static void everything_is_destroyed_in_the_end(void **state)
     end(&s);
 }
 
-static void hidden_it_is_not_there(void **state)
-{
-    (void)state;
-    error err = ERROR_INIT;
-    fakes_hide(true);
-    assert_int_equal(api_open(API_LT, &err), E_UNSUPPORTED);
-    assert_string_equal(err.text, "cuBLASLt is missing: hidden");
-    fakes_hide(false);
-    error_clear(&err);
-    assert_int_equal(api_open(API_LT, &err), OK);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(matmuls_are_computed),
-        KERNEL_TEST(an_epilogue_nobody_plays_has_no_algorithm),
         KERNEL_TEST(what_stands_beside_is_told_whole),
         KERNEL_TEST(a_bias_is_aligned),
         KERNEL_TEST(a_pitch_is_at_least_a_column),
@@ -241,7 +200,6 @@ int main(void)
         KERNEL_TEST(alignment_is_kept_as_promised),
         KERNEL_TEST(operands_lie_in_memory_and_apart),
         KERNEL_TEST(everything_is_destroyed_in_the_end),
-        KERNEL_TEST(hidden_it_is_not_there),
     };
     return kernel_tests_run(tests, sizeof tests / sizeof *tests);
 }

@@ -36,9 +36,6 @@ struct alignas(8) uint2 {
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };
-struct alignas(8) float2 {
-    float x, y;
-};
 struct alignas(16) float4 {
     float x, y, z, w;
 };
@@ -107,23 +104,10 @@ static inline int emu_lane_above(int by)
     emu_shuffle((mask), (x), emu_lane_above(by), EMU_HERE("__shfl_down_sync"))
 #define __ballot_sync(mask, x) emu_ballot((mask), (x), EMU_HERE("__ballot_sync"))
 #define __any_sync(mask, x)    (emu_ballot((mask), (x), EMU_HERE("__any_sync")) != 0)
-#define __all_sync(mask, x)    (emu_ballot((mask), (x), EMU_HERE("__all_sync")) == 0xffffffffu)
 
 static inline int __popc(uint32_t x)
 {
     return __builtin_popcount(x);
-}
-static inline int __clz(uint32_t x)
-{
-    return x ? __builtin_clz(x) : 32;
-}
-static inline int __ffs(uint32_t x)
-{
-    return __builtin_ffs((int)x);
-}
-static inline float rsqrtf(float x)
-{
-    return 1.0f / sqrtf(x);
 }
 
 /* --- what device.cuh wraps --- */

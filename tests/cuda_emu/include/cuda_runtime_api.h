@@ -1,6 +1,6 @@
 /*
  * The part of CUDA's runtime that Tequio uses, played by the emulation: what is not here, the
- * matmul may not call. Names, numbers and meanings are CUDA's; where CUDA leaves a choice, the
+ * backend may not call. Names, numbers and meanings are CUDA's; where CUDA leaves a choice, the
  * emulation makes the worst one (../README.md).
  */
 #ifndef TEQUIO_TESTS_CUDA_EMU_INCLUDE_CUDA_RUNTIME_API_H
@@ -60,7 +60,6 @@ typedef enum cudaError {
 const char *cudaGetErrorName(cudaError_t e);
 const char *cudaGetErrorString(cudaError_t e);
 cudaError_t cudaGetLastError(void);
-cudaError_t cudaPeekAtLastError(void);
 
 /* Devices. A device is the calling thread's, as in CUDA. */
 typedef struct cudaDeviceProp {
@@ -74,9 +73,7 @@ typedef struct cudaDeviceProp {
 } cudaDeviceProp;
 
 cudaError_t cudaDriverGetVersion(int *ret);
-cudaError_t cudaRuntimeGetVersion(int *ret);
 cudaError_t cudaGetDeviceCount(int *ret);
-cudaError_t cudaGetDevice(int *ret);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *ret, int device);
 cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total);
@@ -85,15 +82,12 @@ cudaError_t cudaDeviceCanAccessPeer(int *ret, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 
 /* Memory */
-#define cudaHostAllocDefault     0u
 #define cudaHostAllocPortable    1u
-#define cudaHostRegisterDefault  0u
 #define cudaHostRegisterPortable 1u
 
 cudaError_t cudaMalloc(void **ret, size_t bytes);
 cudaError_t cudaFree(void *p);
 cudaError_t cudaHostAlloc(void **ret, size_t bytes, unsigned flags);
-cudaError_t cudaMallocHost(void **ret, size_t bytes);
 cudaError_t cudaFreeHost(void *p);
 cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void *p);
@@ -110,9 +104,7 @@ typedef struct CUevent_st *cudaEvent_t;
 #define cudaEventRecordDefault  0u
 #define cudaEventRecordExternal 1u
 
-cudaError_t cudaDeviceGetStreamPriorityRange(int *ret_least, int *ret_greatest);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret, unsigned flags);
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *ret, unsigned flags, int priority);
 cudaError_t cudaStreamDestroy(cudaStream_t s);
 cudaError_t cudaStreamSynchronize(cudaStream_t s);
 cudaError_t cudaStreamQuery(cudaStream_t s);
@@ -143,7 +135,6 @@ typedef struct CUgraphExec_st *cudaGraphExec_t;
 typedef enum cudaStreamCaptureMode {
     cudaStreamCaptureModeGlobal = 0,
     cudaStreamCaptureModeThreadLocal = 1,
-    cudaStreamCaptureModeRelaxed = 2,
 } cudaStreamCaptureMode;
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode mode);

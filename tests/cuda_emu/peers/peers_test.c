@@ -128,7 +128,8 @@ static void *live(void *member_)
                       .device = {.threads = 1, .device = m->number},
                       .flat = s->flat,
                       .graphs = (const graph *const *)&s->g,
-                      .n_graphs = 1};
+                      .n_graphs = 1,
+                      .peers = s->peers};
     m->status = exec_create(&o, &m->e, &m->error);
     if (m->status == OK) {
         exec_bind_params(m->e, s->weights);

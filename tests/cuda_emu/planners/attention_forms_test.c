@@ -25,7 +25,7 @@ typedef struct form {
     attention_attr attr;
     graph_shape in[MASK + 1]; /* rank 0: absent */
     bool mask_chooses;
-    bool by_dnn; /* of halves */
+    int by_dnn; /* of halves: in how many ways, forward and backward */
     bool inside; /* what is made is a temporary, and y is its own gradient */
 } form;
 
@@ -37,7 +37,7 @@ static const form forms[] = {
     {.name = "shared keys",
      .attr = {.causal = true},
      .in = {{4, {2, 4, 6, 8}}, {4, {2, 2, 6, 8}}, {4, {2, 2, 6, 8}}},
-     .by_dnn = true},
+     .by_dnn = 2},
     {.name = "packed, dropout",
      .attr = {.q_heads = 2, .causal = true, .ratio = 0.5f, .seed = 8, .stream = 1},
      .in = {{3, {2, 70, 12}}}},
@@ -51,28 +51,63 @@ static const form forms[] = {
     {.name = "other lengths",
      .attr = {.q_heads = 3, .scale = 0.3f},
      .in = {{3, {2, 5, 24}}, {3, {2, 7, 24}}, {3, {2, 7, 48}}},
-     .by_dnn = true},
+     .by_dnn = 2},
     {.name = "packed, causal",
      .attr = {.q_heads = 2, .causal = true},
      .in = {{3, {1, 70, 48}}},
-     .by_dnn = true},
+     .by_dnn = 2},
     {.name = "packed, shared keys of eight numbers",
      .attr = {.q_heads = 4, .kv_heads = 2},
      .in = {{3, {1, 6, 64}}},
-     .by_dnn = true},
+     .by_dnn = 2},
     {.name = "more queries than keys",
      .attr = {.causal = true},
      .in = {{4, {2, 1, 9, 16}}, {4, {2, 1, 5, 16}}, {4, {2, 1, 5, 8}}},
-     .by_dnn = true},
+     .by_dnn = 2},
+    {.name = "bools of keys",
+     .attr = {.q_heads = 2},
+     .in = {{3, {2, 5, 16}}, {3, {2, 7, 16}}, {3, {2, 7, 16}}, {4, {2, 1, 1, 7}}},
+     .mask_chooses = true,
+     .by_dnn = 2},
+    {.name = "bools of all, shared keys",
+     .attr = {.causal = true},
+     .in = {{4, {2, 2, 6, 8}}, {4, {2, 1, 6, 8}}, {4, {2, 1, 6, 8}}, {4, {2, 2, 6, 6}}},
+     .mask_chooses = true,
+     .by_dnn = 2,
+     .inside = true},
+    {.name = "floats of queries", /* which have no gradient */
+     .attr = {.q_heads = 2},
+     .in = {{3, {2, 5, 16}}, {3, {2, 7, 16}}, {3, {2, 7, 16}}, {4, {2, 1, 5, 1}}},
+     .by_dnn = 2},
+    {.name = "floats by head, of a gradient",
+     .attr = {.scale = 0.3f},
+     .in = {{4, {1, 2, 6, 8}}, {4, {1, 2, 7, 8}}, {4, {1, 2, 7, 16}}, {3, {2, 6, 7}}},
+     .by_dnn = 1},
+    {.name = "half a tile of keys, masked",
+     .attr = {.q_heads = 1},
+     .in = {{3, {1, 3, 8}}, {3, {1, 64, 8}}, {3, {1, 64, 8}}, {4, {1, 1, 1, 64}}},
+     .mask_chooses = true,
+     .by_dnn = 1},
+    {.name = "one query",
+     .attr = {.q_heads = 1},
+     .in = {{3, {1, 1, 8}}, {3, {1, 7, 8}}, {3, {1, 7, 8}}},
+     .by_dnn = 1},
+    {.name = "dropout",
+     .attr = {.q_heads = 2, .causal = true, .ratio = 0.5f, .seed = 8, .stream = 1},
+     .in = {{3, {2, 7, 48}}}},
+    {.name = "heads of 256",
+     .attr = {.q_heads = 1},
+     .in = {{3, {1, 2, 256}}, {3, {1, 3, 256}}, {3, {1, 3, 256}}},
+     .by_dnn = 2},
     {.name = "between others",
      .attr = {.q_heads = 2},
      .in = {{3, {2, 6, 32}}, {3, {2, 7, 32}}, {3, {2, 7, 32}}},
-     .by_dnn = true,
+     .by_dnn = 2,
      .inside = true},
     {.name = "packed, between others",
      .attr = {.q_heads = 2, .causal = true},
      .in = {{3, {2, 7, 48}}},
-     .by_dnn = true,
+     .by_dnn = 2,
      .inside = true},
 };
 
@@ -212,9 +247,11 @@ static void test_tf32(void **state)
 /* Forward and, on Hopper, backward; each once to begin with, and once to be recorded. */
 static void play_halves(graph_precision p)
 {
-    int ways = emu_arch() < 90 ? 0 : emu_arch() < 100 ? 2 : 1;
-    for (size_t i = 0; i < COUNT_OF(forms); i++)
-        assert_int_equal(play(&forms[i], p), forms[i].by_dnn ? 2 * ways : 0);
+    int most = emu_arch() < 90 ? 0 : emu_arch() < 100 ? 2 : 1;
+    for (size_t i = 0; i < COUNT_OF(forms); i++) {
+        int ways = forms[i].by_dnn < most ? forms[i].by_dnn : most;
+        assert_int_equal(play(&forms[i], p), 2 * ways);
+    }
 }
 
 static void test_bfloats(void **state)
@@ -262,6 +299,48 @@ static void test_a_library_that_cannot_be_opened_is_told_of(void **state)
     graph_destroy(&g);
 }
 
+/* Numbers by query have no gradient; those by key have one. */
+static const form dropped[] = {
+    {.name = "bools",
+     .attr = {.ratio = 0.25f},
+     .in = {{4, {2, 2, 5, 8}}, {4, {2, 2, 7, 8}}, {4, {2, 2, 7, 8}}, {4, {2, 1, 1, 7}}},
+     .mask_chooses = true,
+     .by_dnn = 2},
+    {.name = "floats by query",
+     .attr = {.ratio = 0.25f},
+     .in = {{4, {2, 2, 5, 8}}, {4, {2, 2, 7, 8}}, {4, {2, 2, 7, 8}}, {4, {1, 1, 5, 1}}},
+     .by_dnn = 2},
+    {.name = "floats by key",
+     .attr = {.ratio = 0.25f},
+     .in = {{4, {2, 2, 5, 8}}, {4, {2, 2, 7, 8}}, {4, {2, 2, 7, 8}}, {4, {1, 1, 1, 7}}}},
+};
+
+/* Returns how often cuDNN was called. */
+static uint64_t play_dropped(const form *f, bool allowed)
+{
+    error err = ERROR_INIT;
+    graph *g = graph_of(f, PRECISION_F16);
+    uint64_t before = fake_dnn_runs();
+    if (allowed)
+        graph_allow_library_dropout(g);
+    exec *e = engine(&backend_cuda, g);
+    feed(e, g);
+    must(exec_run(e, 0, NULL, &err), &err);
+    exec_destroy(&e);
+    graph_destroy(&g);
+    return fake_dnn_runs() - before;
+}
+
+/* Where cuDNN does it both ways, or else not at all; the numbers are attention_halves_test's. */
+static void test_dropout_of_the_library(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(dropped); i++) {
+        assert_int_equal(play_dropped(&dropped[i], false), 0);
+        assert_int_equal(play_dropped(&dropped[i], true), emu_arch() == 90 ? 2 * dropped[i].by_dnn : 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +349,7 @@ int main(void)
         KERNEL_TEST(test_bfloats),
         KERNEL_TEST(test_float16),
         KERNEL_TEST(test_without_a_library),
+        KERNEL_TEST(test_dropout_of_the_library),
         KERNEL_TEST(test_where_the_library_has_no_engine),
         KERNEL_TEST(test_a_library_that_cannot_be_opened_is_told_of),
     };

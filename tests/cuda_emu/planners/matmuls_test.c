@@ -330,6 +330,23 @@ static void test_convolutions_by_cublas_where_they_are_matmuls(void **state)
     assert_true(fake_dnn_runs() > graphs);
 }
 
+/* The first layer's, of halves in an odd number of channels: cuDNN makes it, of an image with one channel
+ * more. */
+static void test_weights_of_three_channels_are_cudnns(void **state)
+{
+    (void)state;
+    const row three = {"weights of three channels",
+                       OP_CONV_BWD_WEIGHTS,
+                       CONV(.strides = {2, 2}, .pads = {1, 1, 1, 1}, .with_bias = true,
+                            OUT_W({4, {5, 3, 3, 3}})),
+                       {{4, {2, 3, 8, 6}}, {4, {2, 5, 4, 3}}}};
+    for (size_t i = 0; i < COUNT_OF(rounded); i++) {
+        uint64_t before = fake_dnn_runs();
+        check(&three, &rounded[i]);
+        assert_true(fake_dnn_runs() > before);
+    }
+}
+
 static void test_convolutions_cudnn_has_no_engine_for(void **state)
 {
     (void)state;
@@ -404,6 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(test_matmuls_by_cublas),
         KERNEL_TEST(test_convolutions_by_cublas_where_they_are_matmuls),
+        KERNEL_TEST(test_weights_of_three_channels_are_cudnns),
         KERNEL_TEST(test_convolutions_cudnn_has_no_engine_for),
         KERNEL_TEST(test_without_a_library),
         KERNEL_TEST(test_where_the_library_has_no_algorithm),

@@ -231,14 +231,14 @@ static status ready(void *user, int32_t part, const float *grad, error *err)
     return OK;
 }
 
-enum { MOST_PARTS = 3, N = PART_MIN };
+enum { FEW_PARTS = 3, MOST_PARTS = 9, N = PART_MIN };
 
 /* The loss is the sum of exp(w) over all tensors, a part each; so that is its gradient too. */
 static void rise(lane *l, size_t n_parts)
 {
     error err = ERROR_INIT;
-    static const char *const names[MOST_PARTS] = {"u", "v", "w"}, *const powers[] = {"eu", "ev", "ew"},
-                      *const sums[] = {"su", "sv", "sw"}, *const totals[] = {"tu", "tv", "tw"};
+    static const char *const names[MOST_PARTS] = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+    char power[] = "power of ?", sum[] = "sum of ?", total[] = "up to ?";
     tensor_decl decl[MOST_PARTS];
     graph_val loss = GRAPH_NONE, y, weight;
     const reduce_attr all = {0};
@@ -246,12 +246,13 @@ static void rise(lane *l, size_t n_parts)
     for (size_t i = 0; i < n_parts; i++) {
         decl[i] = (tensor_decl){
             .name = names[i], .rank = 1, .dim = {N}, .decay = i % 2, .init = {INIT_UNIFORM, -1, 1}};
+        power[sizeof power - 2] = sum[sizeof sum - 2] = total[sizeof total - 2] = *names[i];
         must(graph_param(l->graph, &decl[i], &y, &err), &err);
-        must(graph_add_1(l->graph, OP_EXP, powers[i], &y, 1, NULL, &y, &err), &err);
-        must(graph_add_1(l->graph, OP_REDUCE_SUM, sums[i], &y, 1, &all, &y, &err), &err);
+        must(graph_add_1(l->graph, OP_EXP, power, &y, 1, NULL, &y, &err), &err);
+        must(graph_add_1(l->graph, OP_REDUCE_SUM, sum, &y, 1, &all, &y, &err), &err);
         const graph_val both[] = {loss, y};
         if (i)
-            must(graph_add_1(l->graph, OP_ADD, totals[i], both, 2, NULL, &y, &err), &err);
+            must(graph_add_1(l->graph, OP_ADD, total, both, 2, NULL, &y, &err), &err);
         loss = y;
     }
     graph_keep(l->graph, loss);
@@ -275,13 +276,16 @@ static lane lane_of(size_t n_parts)
                       .weights = resident_weights(l.r),
                       .beside = resident_bytes(l.flat, 0)};
     must(exec_create(&o, &l.e, &err), &err);
-    const part_hold held[MOST_PARTS] = {PART_HELD, PART_HELD, PART_HELD};
+    part_hold held[MOST_PARTS];
+    for (size_t p = 0; p < n_parts; p++)
+        held[p] = PART_HELD;
     table_options t = {.flat = l.flat,
                        .parts = held,
                        .steps = {.examples = 100, .batch_size = 1, .per_step = 1},
                        .schedule = {.in_order = true},
-                       .groups = &(optim_group){.optim = {.kind = OPTIM_SGD},
-                                                .rates = {.kind = LR_SCHEDULE_CONSTANT, .base = 0.0625}},
+                       .groups = &(optim_group){
+                           .optim = {.kind = OPTIM_SGD},
+                           .rates = {.schedules = {{.kind = LR_SCHEDULE_CONSTANT, .base = 0.0625}}}},
                        .n_groups = 1,
                        .seed = SEED,
                        .store = resident_store(l.r)};
@@ -375,7 +379,54 @@ static void test_of_a_step_the_host_awaits_the_loss_alone(void **state)
 {
     (void)state;
     of_a_step(1);
-    of_a_step(MOST_PARTS);
+    of_a_step(FEW_PARTS);
+}
+
+/* A process has 8 queues of a GPU's hardware, unless CUDA_DEVICE_MAX_CONNECTIONS says otherwise: of streams
+ * beyond, two share one, and wait for each other. */
+static void test_a_lane_and_its_parts_have_few_streams(void **state)
+{
+    (void)state;
+    unsigned before = emu_streams();
+    lane l = lane_of(1);
+    run(&l);
+    assert_int_equal(emu_streams() - before, 5);
+    lane_end(&l);
+}
+
+/* Steps of an engine whose parts are on the host. */
+static uint64_t launches_from_the_host(const lane *l)
+{
+    error err = ERROR_INIT;
+    static float weights[MOST_PARTS * N];
+    exec *e = NULL;
+    exec_options o = {.backend = &backend_cuda,
+                      .device = {.threads = 1},
+                      .flat = l->flat,
+                      .graphs = (const graph *const *)&l->graph,
+                      .n_graphs = 1};
+    must(exec_create(&o, &e, &err), &err);
+    exec_bind_params(e, weights);
+    uint64_t before = emu_graph_launches();
+    must(exec_run(e, 0, NULL, &err), &err);
+    exec_destroy(&e);
+    return emu_graph_launches() - before;
+}
+
+/* Nine parts are needed at nine places, and ready behind nine. Of each nine the first two stay, the fourth,
+ * the sixth and the last two; in front of the first node there is nothing to be cut off, nor behind the last.
+ */
+static void test_a_step_is_few_launches(void **state)
+{
+    (void)state;
+    lane l = lane_of(MOST_PARTS);
+    run(&l);
+    uint64_t before = emu_graph_launches();
+    run(&l);
+    assert_int_equal(emu_graph_launches() - before, 6);
+    check_weights(&l);
+    assert_int_equal(launches_from_the_host(&l), 11);
+    lane_end(&l);
 }
 
 int main(void)
@@ -386,6 +437,8 @@ int main(void)
         KERNEL_TEST(test_what_is_frozen_is_the_hosts),
         KERNEL_TEST(test_after_a_failure_nothing_is_updated),
         KERNEL_TEST(test_of_a_step_the_host_awaits_the_loss_alone),
+        KERNEL_TEST(test_a_lane_and_its_parts_have_few_streams),
+        KERNEL_TEST(test_a_step_is_few_launches),
     };
     return kernel_tests_run(tests, COUNT_OF(tests));
 }

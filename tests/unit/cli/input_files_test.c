@@ -81,9 +81,46 @@ static void paths_become_absolute(void **state)
     config_destroy(&c);
 }
 
+/* Those of readers within readers, too. */
+static void what_is_not_there_is_named_by_its_key(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reader, *part;
+    } cases[] = {
+        {"{type: 'sharded', base_reader: {type: 'transformer_squad', transformer_model_name: '../none'}}",
+         "dataset_reader.base_reader.transformer_model_name: open '../none'"},
+        {"{type: 'multitask', readers: [{name: 'a', reader: {type: 'text', context: 4}}, {name: 'b', reader:"
+         " {type: 'text', context: 4, tokenizer: '../none'}}]}",
+         "dataset_reader.readers[1].reader.tokenizer: open '../none'"},
+        {"{type: 'multitask', readers: [{name: 'a', reader: {type: 'sharded', base_reader: {type: 'conll2003',"
+         " vocabulary: '../none'}}}]}",
+         "dataset_reader.readers[0].reader.base_reader.vocabulary: open '../none'"},
+        {"{type: 'text', context: 4, vocabulary: 'https://here/none'}",
+         "'https://here/none': No such file or directory; nothing is downloaded"},
+        {"{type: 'text', context: 4, tokenizer: 'here/none'}",
+         "No such file or directory; nor has Hugging Face's cache a model"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *text = xasprintf("{dataset_reader: %s, train_data_path: '../data/train', data_loader: {batch_size: 4},"
+                               " model: {type: 'mlp', hidden: [4]}, trainer: {num_epochs: 1}}",
+                               cases[i].reader);
+        config *c = NULL;
+        error err = ERROR_INIT;
+        if (config_load(&(config_source){.text = text}, &c, &err) != OK)
+            fail_msg("%s", err.text);
+        assert_int_equal(input_files_check(c, &err), E_DATA);
+        if (!strstr(err.text, cases[i].part))
+            fail_msg("message \"%s\" lacks \"%s\"", err.text, cases[i].part);
+        config_destroy(&c);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_not_there_is_named_by_its_key, build, tear_down),
         cmocka_unit_test_setup_teardown(paths_become_absolute, build, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,6 +198,7 @@ static void every_type_loads(void **state)
         "trainer.learning_rate_scheduler={\"type\": \"cosine_with_warmup\", \"warmup_steps\": 1}",
         "trainer.learning_rate_scheduler={\"type\": \"cosine_hard_restarts_with_warmup\", \"warmup_steps\": 1}",
         "trainer.learning_rate_scheduler={\"type\": \"noam\", \"warmup_steps\": 1, \"model_size\": 8}",
+        "trainer.learning_rate_scheduler={\"type\": \"combined\", \"schedulers\": [[1, \"linear\"]]}",
         "trainer.moving_average=exponential",
         "model=mlp",
         "model=cnn",

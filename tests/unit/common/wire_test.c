@@ -186,9 +186,10 @@ static void test_tags(void **state)
         {WIRE_PUSH, 0, 4, true},
         {WIRE_PUSH, 1, 4, false},
         {WIRE_PUSH, (uint64_t)1 << 32, 4, true},
-        {WIRE_PUSH, ((uint64_t)1 << 34) - 1, 4, true},
+        {WIRE_PUSH, ((uint64_t)1 << 54) - 1, 4, true}, /* 2^20 - 1 reductions of the learning rate */
         {WIRE_PUSH, (uint64_t)1 << 33, 4, false},
-        {WIRE_PUSH, (uint64_t)5 << 32, 4, false},
+        {WIRE_PUSH, (uint64_t)5 << 32, 4, true},
+        {WIRE_PUSH, (uint64_t)1 << 54 | (uint64_t)1 << 32, 4, false},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         unsigned char head[NET_HEAD];

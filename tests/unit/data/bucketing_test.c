@@ -11,6 +11,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/thread.h"
+#include "data/batch_lengths.h"
 #include "data/bucketing.h"
 #include "data/reader.h"
 
@@ -373,6 +374,40 @@ static void test_a_loader_of_one_length(void **state)
     }
 }
 
+/* Examples in their order: each batch as its longest, rounded up to a length that its shape is told of. */
+static void test_batches_in_order(void **state)
+{
+    (void)state;
+    varied v;
+    batch_lengths *b = NULL;
+    batch_shape shapes[BATCH_LENGTHS_SHAPES];
+    make_varied(&v);
+    const batch_lengths_options o = {.dataset = &v.base, .batch_size = BATCH, .lengths = 3, .multiple = 8};
+    assert_int_equal(batch_lengths_make(&o, &b, NULL), OK);
+    size_t n = batch_lengths_shapes(b, shapes);
+    assert_int_equal(shapes[n - 1].examples, EXAMPLES % BATCH);
+    loader *l = make_loader(
+        &(loader_options){.dataset = &v.base, .batch_size = BATCH, .lengths = b, .depth = 2});
+    for (int64_t id = 0; id < BATCHES; id++) {
+        int64_t examples[BATCH], longest = 0;
+        const data_batch *batch = take(l, id);
+        for (int64_t i = 0; i < batch->slot.n; i++) {
+            examples[i] = batch->slot.first + i;
+            longest = v.lengths[examples[i]] > longest ? v.lengths[examples[i]] : longest;
+        }
+        size_t k = 0;
+        while (k < n && memcmp(&shapes[k], &batch->shape, sizeof *shapes) != 0)
+            k++;
+        assert_true(k < n && batch->shape.length >= longest);
+        for (size_t other = 0; other < n; other++)
+            assert_true(shapes[other].length < longest || shapes[other].length >= batch->shape.length);
+        check_batch(&v, batch, examples, batch->shape.length);
+        loader_release(l, batch);
+    }
+    loader_destroy(&l);
+    batch_lengths_destroy(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_a_loader_with_buckets),
         cmocka_unit_test(test_a_loader_of_one_length),
+        cmocka_unit_test(test_batches_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

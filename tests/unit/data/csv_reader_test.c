@@ -228,7 +228,7 @@ static void test_refusals(void **state)
         status code;
         const char *part;
     } cases[] = {
-        {"{}", "a\n1\n", E_CONFIG, "names no columns to read: set numeric, categorical or both"},
+        {"{}", "a\n1\n", E_CONFIG, "names no columns to read: set numeric, categorical, text or several of them"},
         {"{numeric: ['a']}", "", E_DATA, "t.csv': is empty"},
         {"{numeric: ['a']}", "a\n", E_DATA, "t.csv': has no rows of data"},
         {"{numeric: ['a']}", "\n", E_DATA, "t.csv': has no rows of data"},
@@ -252,6 +252,102 @@ static void test_refusals(void **state)
         refuses(cases[i].reader, cases[i].text, NULL, cases[i].code, cases[i].part);
 }
 
+/* --- texts --- */
+
+enum { PAD, UNK, CLS, SEP, A, B, C, TEXT_MOST = 7 };
+
+/* Options of a reader with a tokenizer of these words. */
+static char *with_texts(const char *others, const char *vocab)
+{
+    buf b = {.data = (char *)(uintptr_t)vocab, .size = strlen(vocab)};
+    char *path = test_file(folder_path(), "vocab.txt", &b);
+    char *all = xasprintf("{tokenizer: '%s', text: 'said', max_sequence_length: %d} + %s", path, TEXT_MOST, others);
+    free(path);
+    return all;
+}
+
+static const char letters[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\nc\n";
+static const char sayings[] = "n,said,answer,mood\n1,\"A, b\",c,good\n3,,a b c a b c,bad\n";
+
+static void expect_tokens(const dataset *d, int64_t row, const int64_t *ids, const int64_t *types, size_t n,
+                          int64_t mood)
+{
+    int64_t got[3][TEXT_MOST], label;
+    float number;
+    assert_int_equal(dataset_read(d, row, (void *[]){&number, got[0], got[1], got[2], &label}, NULL), OK);
+    for (size_t i = 0; i < TEXT_MOST; i++) {
+        assert_int_equal(got[0][i], i < n ? ids[i] : PAD);
+        assert_int_equal(got[1][i], i < n);
+        assert_int_equal(got[2][i], i < n ? types[i] : 0);
+    }
+    assert_int_equal(dataset_lengths(d)[row], n);
+    assert_int_equal(label, mood);
+}
+
+static void test_texts(void **state)
+{
+    (void)state;
+    char *reader = with_texts("{numeric: ['n'], pair: 'answer', label: 'mood'}", letters);
+    dataset *d = must_open(reader, sayings, NULL);
+    size_t n;
+    const data_field *f = dataset_fields(d, &n);
+    assert_int_equal(n, 5);
+    assert_string_equal(f[1].name, "input_ids");
+    assert_string_equal(f[4].name, "label");
+    assert_true(f[1].varies && f[1].tokens == 7 && f[1].dim[0] == TEXT_MOST);
+    expect_tokens(d, 0, (int64_t[]){CLS, A, UNK, B, SEP, C, SEP}, (int64_t[]){0, 0, 0, 0, 0, 1, 1}, 7, 1);
+    expect_tokens(d, 1, (int64_t[]){CLS, SEP, A, B, C, A, SEP}, (int64_t[]){0, 0, 1, 1, 1, 1, 1}, 7, 0);
+    char *vocabulary = xstrdup(dataset_vocabulary(d));
+    dataset_close(&d);
+    d = must_open(reader, sayings, vocabulary);
+    dataset_close(&d);
+    free(reader);
+    reader = with_texts("{numeric: ['n'], pair: 'answer', label: 'mood'}",
+                        "[PAD]\n[UNK]\n[CLS]\n[SEP]\nb\na\nc\n");
+    refuses(reader, sayings, vocabulary, E_DATA, "is another tokenizer than that of 'the job's vocabulary'");
+    free(vocabulary);
+    free(reader);
+}
+
+/* By the number of their column, one text alone, without labels. */
+static void test_texts_without_header(void **state)
+{
+    (void)state;
+    char *reader = with_texts("{header: false, text: '1'}", letters);
+    dataset *d = must_open(reader, "x,c b a\ny,a\n", NULL);
+    int64_t ids[TEXT_MOST], mask[TEXT_MOST], types[TEXT_MOST];
+    assert_int_equal(dataset_read(d, 1, (void *[]){ids, mask, types}, NULL), OK);
+    assert_true(ids[1] == A && ids[2] == SEP && ids[3] == PAD && mask[2] == 1 && mask[3] == 0);
+    dataset_close(&d);
+    free(reader);
+}
+
+static void test_refused_texts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *others, *text;
+        status code;
+        const char *part;
+    } cases[] = {
+        {"{on_long: 'fail'}", "said\na b\na b c a b c\n", E_DATA,
+         "line 3: column 'said': has 8 tokens; at most 7 are taken"},
+        {"{}", "said\na\n\"b\n\xff\"\n", E_DATA,
+         "line 3: column 'said': the text: byte 2 (ff) begins no UTF-8 character"},
+        {"{text: 'sad'}", "said\na\n", E_DATA, "has no column 'sad' among its 1; did you mean 'said'?"},
+        {"{pair: 'reply'}", "said\na\n", E_DATA, "has no column 'reply'"},
+        {"{text: null, pair: 'said'}", "said\na\n", E_CONFIG, "dataset_reader.pair: 'said' is the second text"},
+        {"{tokenizer: null}", "said\na\n", E_CONFIG, "dataset_reader.tokenizer: null, but column 'said' is a text"},
+        {"{tokenizer: '/nowhere'}", "said\na\n", E_DATA, "dataset_reader.tokenizer: "},
+        {"{max_sequence_length: 2}", "said\na\n", E_CONFIG, "most: 2 tokens leave no room"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *reader = with_texts(cases[i].others, letters);
+        refuses(reader, cases[i].text, NULL, cases[i].code, cases[i].part);
+        free(reader);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +359,9 @@ int main(void)
         cmocka_unit_test(test_buckets),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_texts_without_header),
+        cmocka_unit_test(test_refused_texts),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -199,7 +199,7 @@ static void test_refusals(void **state)
     refuses(&(language_options){.tokenizer = example_folder, .vocabulary = vocabulary, .origin = "v.json"}, E_DATA,
             "is another tokenizer than that of 'v.json'");
     refuses(&(language_options){.tokenizer = path, .vocabulary = "{}", .origin = "v.json"}, E_DATA,
-            "'v.json': is no vocabulary of a tokenizer");
+            "'v.json': does not say which tokenizer the training data were read by");
     free(vocabulary);
     free(path);
 }

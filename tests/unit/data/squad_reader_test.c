@@ -152,16 +152,24 @@ static void test_examples_are_those_of_the_rules(void **state)
 
 /* --- files of other kinds --- */
 
-/* The options of a reader, with a tokenizer of words. */
-static char *words_reader(const char *more)
+/* A tokenizer of words, of which one has that number and one the other of 5 and 6. */
+static void write_words(const char *path, int one)
 {
     static const char json[] =
         "{\"model\": {\"type\": \"WordLevel\", \"unk_token\": \"[UNK]\", \"vocab\": {\"[PAD]\": 0, \"[UNK]\": 1, "
-        "\"[CLS]\": 2, \"[SEP]\": 3, \"a\": 4, \"one\": 5, \"two\": 6, \"three\": 7, \"what\": 8}}, "
+        "\"[CLS]\": 2, \"[SEP]\": 3, \"a\": 4, \"one\": %d, \"two\": %d, \"three\": 7, \"what\": 8}}, "
         "\"pre_tokenizer\": {\"type\": \"Whitespace\"}, \"added_tokens\": [], "
         "\"post_processor\": {\"type\": \"BertProcessing\", \"sep\": [\"[SEP]\", 3], \"cls\": [\"[CLS]\", 2]}}";
+    char *text = xasprintf(json, one, 11 - one);
+    assert_int_equal(fs_write_atomic(path, text, strlen(text), NULL), OK);
+    free(text);
+}
+
+/* The options of a reader with that tokenizer. */
+static char *words_reader(const char *more)
+{
     char *path = folder_file("words.json");
-    assert_int_equal(fs_write_atomic(path, json, strlen(json), NULL), OK);
+    write_words(path, 5);
     char *reader = xasprintf("{transformer_model_name: '%s', length_limit: 8, stride: 1} + {%s}", path, more);
     free(path);
     return reader;
@@ -280,6 +288,83 @@ static void test_answers_are_among_what_is_compared(void **state)
     buf_fini(&again);
 }
 
+/* --- the same tokenizer for all data --- */
+
+typedef struct nesting {
+    const char *type, *before, *behind; /* what stands around the options of the reader of the files */
+    const char *data;                   /* beside words.json */
+} nesting;
+
+static const nesting nestings[] = {
+    {"transformer_squad", "", "", "same/a"},
+    {"sharded", "{base_reader: {type: 'transformer_squad'} + ", "}", "same"},
+    {"multitask", "{readers: [{name: 'a', reader: {type: 'transformer_squad'} + ", "}]}", "same"},
+};
+
+static status opens(const nesting *n, const char *vocabulary, int one, dataset **ret, error *err)
+{
+    char *own = words_reader(""), *words = folder_file("words.json"), *data = folder_file("%s", n->data);
+    char *reader = xasprintf("%s%s%s", n->before, own, n->behind);
+    const dataset_options how = {.vocabulary = vocabulary};
+    write_words(words, one);
+    status st = records_open_path(n->type, reader, data, &how, ret, err);
+    free(reader);
+    free(data);
+    free(words);
+    free(own);
+    return st;
+}
+
+static void check_nesting(const nesting *n)
+{
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    if (opens(n, NULL, 5, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    char *vocabulary = xstrdup(dataset_vocabulary(d));
+    dataset_close(&d);
+    assert_int_equal(opens(n, vocabulary, 5, &d, &err), OK);
+    dataset_close(&d);
+    assert_int_equal(opens(n, vocabulary, 6, &d, &err), E_DATA);
+    assert_non_null(strstr(err.text, "words.json': is another tokenizer than that of 'the job's vocabulary'"));
+    free(vocabulary);
+}
+
+/* It has as many tokens, but other ones, which no model could notice. */
+static void test_another_tokenizer_is_refused(void **state)
+{
+    (void)state;
+    static const char text[] = FILE_OF(PARAGRAPH("{\"text\": \"two\", \"answer_start\": 4}"));
+    char *folder = folder_file("same"), *path = folder_file("same/a");
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(fs_write_atomic(path, text, strlen(text), NULL), OK);
+    for (size_t i = 0; i < COUNT_OF(nestings); i++)
+        check_nesting(&nestings[i]);
+    free(folder);
+    free(path);
+}
+
+/* What a reader alone has learned tells tasks, and what they have learned tells it, which tokenizer it was. */
+static void test_vocabularies_of_one_reader_and_of_several(void **state)
+{
+    (void)state;
+    const nesting one = nestings[0], several = nestings[2], *const pairs[][2] = {{&one, &several}, {&several, &one}};
+    for (size_t i = 0; i < COUNT_OF(pairs); i++) {
+        dataset *d = NULL;
+        assert_int_equal(opens(pairs[i][0], NULL, 5, &d, NULL), OK);
+        char *vocabulary = xstrdup(dataset_vocabulary(d));
+        dataset_close(&d);
+        assert_int_equal(opens(pairs[i][1], vocabulary, 5, &d, NULL), OK);
+        dataset_close(&d);
+        assert_int_equal(opens(pairs[i][1], vocabulary, 6, &d, NULL), E_DATA);
+        free(vocabulary);
+    }
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    assert_int_equal(opens(&several, "{\"tasks\": {\"b\": \"{}\"}}", 5, &d, &err), E_DATA);
+    assert_non_null(strstr(err.text, "'the job's vocabulary': has no vocabulary of the task 'a'"));
+}
+
 static void test_misplaced_answers(void **state)
 {
     (void)state;
@@ -292,7 +377,7 @@ static void test_misplaced_answers(void **state)
     dataset_close(&d);
     refuse("misplaced_answers: 'skip'", FILE_OF(PARAGRAPH("{\"text\": \"x\", \"answer_start\": 99}")), E_DATA,
            "no example is left of 1 questions: 1 have a misplaced answer");
-    refuse("", FILE_OF(PARAGRAPH("{\"text\": \"two\"}")), E_DATA, "does not stand at answer_start -1");
+    refuse("", FILE_OF(PARAGRAPH("{\"text\": \"two\"}")), E_DATA, "the answer 'two' has no 'answer_start'");
 }
 
 static void test_what_is_wrong_is_said_with_its_place(void **state)
@@ -325,6 +410,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_lines_of_questions),
         cmocka_unit_test(test_files_of_a_folder),
         cmocka_unit_test(test_answers_are_among_what_is_compared),
+        cmocka_unit_test(test_another_tokenizer_is_refused),
+        cmocka_unit_test(test_vocabularies_of_one_reader_and_of_several),
         cmocka_unit_test(test_misplaced_answers),
         cmocka_unit_test(test_what_is_wrong_is_said_with_its_place),
     };

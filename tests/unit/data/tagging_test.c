@@ -158,7 +158,8 @@ static const char pieces_json[] =
     "\"max_input_chars_per_word\": 100, \"vocab\": {\"[PAD]\": 9, \"[CLS]\": 1, \"[SEP]\": 2, \"[UNK]\": 3,"
     "\"an\": 4, \"##a\": 5, \"met\": 6, \"ru\": 7, \"##iz\": 8}}}";
 
-static dataset *with_pieces(const char *more, const char *text, status code, const char *part)
+static dataset *with_known_pieces(const char *more, const char *text, const char *vocabulary, status code,
+                                  const char *part)
 {
     buf b = BUF_INIT;
     buf_adds(&b, pieces_json);
@@ -167,12 +168,17 @@ static dataset *with_pieces(const char *more, const char *text, status code, con
     buf_addf(&b, "{tokenizer: '%s'%s}", path, more);
     error err = ERROR_INIT;
     dataset *d = NULL;
-    status st = records_open("conll2003", b.data, text, &(dataset_options){.vocabulary = NULL}, &d, &err);
+    status st = records_open("conll2003", b.data, text, &(dataset_options){.vocabulary = vocabulary}, &d, &err);
     if (st != code || (part && !strstr(err.text, part)))
         fail_msg("%d, \"%s\"", (int)st, err.text);
     buf_fini(&b);
     free(path);
     return d;
+}
+
+static dataset *with_pieces(const char *more, const char *text, status code, const char *part)
+{
+    return with_known_pieces(more, text, NULL, code, part);
 }
 
 static void test_the_first_piece_has_the_label(void **state)
@@ -188,6 +194,23 @@ static void test_the_first_piece_has_the_label(void **state)
     EXPECT_ROW(d, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0);
     EXPECT_ROW(d, 1, 2, -100, 1, -100, -100, -100, -100, -100, -100);
     dataset_close(&d);
+}
+
+static void test_another_tokenizer_is_refused(void **state)
+{
+    (void)state;
+    static const char text[] = "Ana NNP I-NP I-PER\n";
+    dataset *d = with_pieces("", text, OK, NULL);
+    assert_int_equal(dataset_fields(d, &(size_t){0})[0].tokens, 10);
+    char *known = xstrdup(dataset_vocabulary(d)), *sum = strstr(known, "tokenizer_sha256\":\"");
+    dataset_close(&d);
+    d = with_known_pieces("", text, known, OK, NULL);
+    dataset_close(&d);
+    sum[strlen("tokenizer_sha256\":\"")] ^= 1;
+    with_known_pieces("", text, known, E_DATA, "is another tokenizer than that of 'the job's vocabulary'");
+    with_known_pieces("", text, "{\"tags\": {\"label\": [\"I-PER\"]}}", E_DATA,
+                      "does not say which tokenizer the training data were read by");
+    free(known);
 }
 
 /* A zero-width blank is nothing to BERT's normalizer. */
@@ -319,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_features),
         cmocka_unit_test(test_universal_dependencies),
         cmocka_unit_test(test_the_first_piece_has_the_label),
+        cmocka_unit_test(test_another_tokenizer_is_refused),
         cmocka_unit_test(test_a_word_of_nothing_is_the_unknown_token),
         cmocka_unit_test(test_long_sentences),
         cmocka_unit_test(test_schemes),

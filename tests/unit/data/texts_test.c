@@ -146,7 +146,7 @@ static void test_other_data(void **state)
            "t.data': line 2 (byte 1): field 'label': 'y' is no word of the training data");
     vocabulary[strlen(vocabulary) - 3] ^= 1;
     refuse("text_classification_json", "{}", lines, vocabulary, E_DATA,
-           "the training data were read by another tokenizer");
+           "vocab.txt': is another tokenizer than that of 'the job's vocabulary': its SHA-256 is ");
     refuse("text_classification_json", "{}", lines, "{\"label\": {\"label\": [\"x\"]}}", E_DATA,
            "does not say which tokenizer the training data were read by");
     free(vocabulary);
@@ -172,6 +172,10 @@ static void test_refusals(void **state)
            "{fields: [{name: 'q', type: 'text', most: 8}, {name: 'attention_mask', type: 'mask', most: 8, key: 'q'}]}",
            "{\"q\": \"a\"}", NULL, E_CONFIG,
            "dataset_reader.fields[1].name: 'attention_mask' is the name of another field already");
+    refuse("jsonl", "{fields: [{name: 'q', type: 'text', most: 8}, {name: 'a', type: 'text', most: 8}]}",
+           "{\"q\": \"a\", \"a\": \"b\"}", NULL, E_CONFIG,
+           "dataset_reader.fields[1].type: 'a' is a second text beside 'q'; a reader has one, or two together by "
+           "`pair`");
 }
 
 int main(void)

@@ -28,7 +28,7 @@ static accounting *accounting_at(const accounts *b, int64_t step, int64_t summar
     accounting *l = NULL;
     accounting_options o = {.dir = b->dir,
                         .steps = job,
-                        .rates = {.kind = LR_SCHEDULE_CONSTANT, .base = 0.5},
+                        .rates = {.schedules = {{.kind = LR_SCHEDULE_CONSTANT, .base = 0.5}}},
                         .summary_steps = summary_steps,
                         .total = TOTAL};
     must(accounting_open(&o, step, step, &l, &err), &err);

@@ -9,74 +9,12 @@
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
 #include "master/accounting/results.h"
-#include "unit/master/support_accounts.h"
+#include "unit/master/support_results.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* an epoch has 2 steps */
-static const steps job = {.examples = 16, .batch_size = 4, .per_step = 2};
-enum { PER_EPOCH = 2 };
-
-typedef struct judging {
-    const char *metric;
-    int64_t patience;
-} judging;
-
-static results *results_at(const accounts *b, int64_t step, judging j)
-{
-    error err = ERROR_INIT;
-    results *r = NULL;
-    results_options o = {.dir = b->dir,
-                         .schedule = {.in_order = true},
-                         .flat = b->flat,
-                         .steps = job,
-                         .validation_metric = j.metric,
-                         .patience = j.patience,
-                         .evaluates = true};
-    must(results_open(&o, step, &r, &err), &err);
-    return r;
-}
-
-/* The epoch's checkpoint, all of whose weights are its number, and what was trained. */
-static void end_epoch(const accounts *b, results *r, int epoch)
-{
-    error err = ERROR_INIT;
-    metric_set training = {.n = 0};
-    metric_add(&training, "loss", 3.0, 4.0);
-    metric_add(&training, "accuracy", 1.0, 4.0);
-    accounts_commit(b, (epoch + 1) * PER_EPOCH, (float)epoch);
-    must(results_epoch(r, (epoch + 1) * PER_EPOCH, &training, 1.5, &err), &err);
-}
-
-static void evaluate(const accounts *b, int epoch, const char *loss, const char *accuracy)
-{
-    char name[64];
-    snprintf(name, sizeof name, "eval/step-%09d.json", (epoch + 1) * PER_EPOCH);
-    char *text = xasprintf("{\"step\": %d, \"loss\": %s, \"accuracy\": %s}",
-                           (epoch + 1) * PER_EPOCH, loss, accuracy);
-    accounts_write(b, name, text);
-    free(text);
-}
-
-static bool poll_stops(results *r)
-{
-    error err = ERROR_INIT;
-    bool stop = false;
-    must(results_poll(r, &stop, &err), &err);
-    return stop;
-}
-
-static double number_in(const accounts *b, const char *file, const char *key)
-{
-    json_t *o = accounts_json(b, file);
-    assert_true(json_is_number(json_object_get(o, key)));
-    double x = json_number_value(json_object_get(o, key));
-    json_decref(o);
-    return x;
-}
 
 static void finish(results *r, int64_t steps_done)
 {
@@ -102,23 +40,23 @@ static void the_best_is_kept(void **state)
 {
     (void)state;
     accounts b = accounts_make();
-    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    results *r = results_at(&b, 0, (results_judging){"-loss", 0});
     assert_int_equal(results_best_step(r), -1);
     static const char *const losses[] = {"0.5", "0.25", "0.25", "0.3"};
     for (int e = 0; e < 4; e++) {
-        end_epoch(&b, r, e);
+        results_end_epoch(&b, r, e);
         assert_true(results_waiting(r));
-        evaluate(&b, e, losses[e], "0.1");
-        assert_false(poll_stops(r));
+        results_evaluate(&b, e, losses[e], "0.1");
+        assert_false(results_stops(r));
         assert_false(results_waiting(r));
     }
     assert_int_equal(results_best_step(r), 2 * PER_EPOCH); /* the first that was as good */
     assert_true(accounts_has(&b, "best/model.safetensors"));
-    assert_true(number_in(&b, "best/metrics.json", "validation_loss") == 0.25);
-    assert_true(number_in(&b, "best/metrics.json", "epoch") == 1);
-    assert_true(number_in(&b, "metrics_epoch_3.json", "best_epoch") == 1);
-    assert_true(number_in(&b, "metrics_epoch_0.json", "validation_accuracy") == 0.1);
-    assert_true(number_in(&b, "metrics_epoch_0.json", "training_loss") == 0.75);
+    assert_true(accounts_number(&b, "best/metrics.json", "validation_loss") == 0.25);
+    assert_true(accounts_number(&b, "best/metrics.json", "epoch") == 1);
+    assert_true(accounts_number(&b, "metrics_epoch_3.json", "best_epoch") == 1);
+    assert_true(accounts_number(&b, "metrics_epoch_0.json", "validation_accuracy") == 0.1);
+    assert_true(accounts_number(&b, "metrics_epoch_0.json", "training_loss") == 0.75);
     results_close(&r);
     results_close(&r);
     accounts_fini(&b);
@@ -128,12 +66,12 @@ static void more_is_better_behind_a_plus(void **state)
 {
     (void)state;
     accounts b = accounts_make();
-    results *r = results_at(&b, 0, (judging){"+accuracy", 0});
+    results *r = results_at(&b, 0, (results_judging){"+accuracy", 0});
     static const char *const accuracies[] = {"0.5", "0.75", "0.6"};
     for (int e = 0; e < 3; e++) {
-        end_epoch(&b, r, e);
-        evaluate(&b, e, "1.0", accuracies[e]);
-        poll_stops(r);
+        results_end_epoch(&b, r, e);
+        results_evaluate(&b, e, "1.0", accuracies[e]);
+        results_stops(r);
     }
     assert_int_equal(results_best_step(r), 2 * PER_EPOCH);
     results_close(&r);
@@ -144,17 +82,17 @@ static void evaluations_out_of_order_wait(void **state)
 {
     (void)state;
     accounts b = accounts_make();
-    results *r = results_at(&b, 0, (judging){"-loss", 2});
+    results *r = results_at(&b, 0, (results_judging){"-loss", 2});
     for (int e = 0; e < 3; e++)
-        end_epoch(&b, r, e);
-    evaluate(&b, 2, "0.3", "0");
-    evaluate(&b, 1, "0.2", "0");
-    assert_false(poll_stops(r));
+        results_end_epoch(&b, r, e);
+    results_evaluate(&b, 2, "0.3", "0");
+    results_evaluate(&b, 1, "0.2", "0");
+    assert_false(results_stops(r));
     assert_int_equal(results_best_step(r), -1);
     assert_true(results_has(r, 3 * PER_EPOCH));
     assert_false(results_has(r, 1 * PER_EPOCH));
-    evaluate(&b, 0, "0.1", "0");
-    assert_true(poll_stops(r)); /* the first was the best, two have passed since */
+    results_evaluate(&b, 0, "0.1", "0");
+    assert_true(results_stops(r)); /* the first was the best, two have passed since */
     assert_int_equal(results_best_step(r), PER_EPOCH);
     results_close(&r);
     accounts_fini(&b);
@@ -164,12 +102,12 @@ static void patience_counts_epochs_without_a_better_one(void **state)
 {
     (void)state;
     accounts b = accounts_make();
-    results *r = results_at(&b, 0, (judging){"-loss", 2});
+    results *r = results_at(&b, 0, (results_judging){"-loss", 2});
     static const char *const losses[] = {"0.5", "0.6", "0.4", "null", "0.4"};
     for (int e = 0; e < 5; e++) {
-        end_epoch(&b, r, e);
-        evaluate(&b, e, losses[e], "0");
-        assert_int_equal(poll_stops(r), e == 4);
+        results_end_epoch(&b, r, e);
+        results_evaluate(&b, e, losses[e], "0");
+        assert_int_equal(results_stops(r), e == 4);
     }
     assert_int_equal(results_best_step(r), 3 * PER_EPOCH);
     results_close(&r);
@@ -180,14 +118,14 @@ static void a_loss_that_is_not_finite_is_never_best(void **state)
 {
     (void)state;
     accounts b = accounts_make();
-    results *r = results_at(&b, 0, (judging){"-loss", 0});
-    end_epoch(&b, r, 0);
-    evaluate(&b, 0, "null", "0");
-    poll_stops(r);
+    results *r = results_at(&b, 0, (results_judging){"-loss", 0});
+    results_end_epoch(&b, r, 0);
+    results_evaluate(&b, 0, "null", "0");
+    results_stops(r);
     assert_int_equal(results_best_step(r), -1);
-    end_epoch(&b, r, 1);
-    evaluate(&b, 1, "7.5", "0");
-    poll_stops(r);
+    results_end_epoch(&b, r, 1);
+    results_evaluate(&b, 1, "7.5", "0");
+    results_stops(r);
     assert_int_equal(results_best_step(r), 2 * PER_EPOCH);
     results_close(&r);
     accounts_fini(&b);
@@ -197,23 +135,23 @@ static void a_restart_reads_back(void **state)
 {
     (void)state;
     accounts b = accounts_make();
-    results *r = results_at(&b, 0, (judging){"-loss", 2});
+    results *r = results_at(&b, 0, (results_judging){"-loss", 2});
     static const char *const losses[] = {"0.1", "0.2", "0.05"};
     for (int e = 0; e < 3; e++) {
-        end_epoch(&b, r, e);
-        evaluate(&b, e, losses[e], "0");
-        poll_stops(r);
+        results_end_epoch(&b, r, e);
+        results_evaluate(&b, e, losses[e], "0");
+        results_stops(r);
     }
     results_close(&r);
 
-    r = results_at(&b, 5, (judging){"-loss", 2}); /* the third epoch is undone */
+    r = results_at(&b, 5, (results_judging){"-loss", 2}); /* the third epoch is undone */
     assert_false(accounts_has(&b, "metrics_epoch_2.json"));
     assert_true(accounts_has(&b, "metrics_epoch_1.json"));
     assert_int_equal(results_best_step(r), PER_EPOCH);
     assert_false(results_waiting(r));
-    end_epoch(&b, r, 2);
-    evaluate(&b, 2, "0.3", "0");
-    assert_true(poll_stops(r)); /* the epoch before the restart counts */
+    results_end_epoch(&b, r, 2);
+    results_evaluate(&b, 2, "0.3", "0");
+    assert_true(results_stops(r)); /* the epoch before the restart counts */
     results_close(&r);
     accounts_fini(&b);
 }
@@ -223,20 +161,20 @@ static void a_restart_judges_in_order_too(void **state)
 {
     (void)state;
     accounts b = accounts_make();
-    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    results *r = results_at(&b, 0, (results_judging){"-loss", 0});
     for (int e = 0; e < 2; e++)
-        end_epoch(&b, r, e);
-    evaluate(&b, 1, "0.2", "0");
+        results_end_epoch(&b, r, e);
+    results_evaluate(&b, 1, "0.2", "0");
     results_close(&r);
 
-    r = results_at(&b, 4, (judging){"-loss", 0});
+    r = results_at(&b, 4, (results_judging){"-loss", 0});
     assert_int_equal(results_best_step(r), -1);
     assert_true(results_waiting(r));
-    evaluate(&b, 0, "0.1", "0");
-    poll_stops(r);
+    results_evaluate(&b, 0, "0.1", "0");
+    results_stops(r);
     assert_false(results_waiting(r));
     assert_int_equal(results_best_step(r), PER_EPOCH);
-    assert_true(number_in(&b, "metrics_epoch_1.json", "validation_loss") == 0.2);
+    assert_true(accounts_number(&b, "metrics_epoch_1.json", "validation_loss") == 0.2);
     results_close(&r);
     accounts_fini(&b);
 }
@@ -246,11 +184,11 @@ static void a_checkpoint_half_removed_is_none(void **state)
 {
     (void)state;
     accounts b = accounts_make();
-    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    results *r = results_at(&b, 0, (results_judging){"-loss", 0});
     for (int e = 0; e < 3; e++)
-        end_epoch(&b, r, e);
-    evaluate(&b, 0, "0.1", "0");
-    evaluate(&b, 2, "0.2", "0");
+        results_end_epoch(&b, r, e);
+    results_evaluate(&b, 0, "0.1", "0");
+    results_evaluate(&b, 2, "0.2", "0");
     results_close(&r);
     for (int e = 0; e < 2; e++) {
         char *path = checkpoint_path(b.dir, (e + 1) * PER_EPOCH);
@@ -260,11 +198,11 @@ static void a_checkpoint_half_removed_is_none(void **state)
         free(path);
     }
 
-    r = results_at(&b, 3 * PER_EPOCH, (judging){"-loss", 0});
+    r = results_at(&b, 3 * PER_EPOCH, (results_judging){"-loss", 0});
     assert_int_equal(results_best_step(r), PER_EPOCH); /* evaluated when it was there */
     assert_false(results_waiting(r)); /* nobody can evaluate the second */
     finish(r, 3 * PER_EPOCH);
-    assert_true(number_in(&b, "summary.json", "lost_evaluations") == 1);
+    assert_true(accounts_number(&b, "summary.json", "lost_evaluations") == 1);
     results_close(&r);
     accounts_fini(&b);
 }
@@ -273,11 +211,11 @@ static void a_metric_nobody_measures_is_refused(void **state)
 {
     (void)state;
     accounts b = accounts_make();
-    results *r = results_at(&b, 0, (judging){"+f1", 0});
+    results *r = results_at(&b, 0, (results_judging){"+f1", 0});
     error err = ERROR_INIT;
     bool stop = false;
-    end_epoch(&b, r, 0);
-    evaluate(&b, 0, "1", "1");
+    results_end_epoch(&b, r, 0);
+    results_evaluate(&b, 0, "1", "1");
     assert_int_equal(results_poll(r, &stop, &err), E_CONFIG);
     assert_string_equal(err.text, "trainer.validation_metric: the evaluation has no 'f1'");
     results_close(&r);
@@ -298,10 +236,10 @@ static void the_summary_is_what_is_promised(void **state)
         "restarts",      "batches_applied", "lost_reports", "lost_evaluations", "params_sha256", "files", "bits",
         "tequio_version"};
     accounts b = accounts_make();
-    results *r = results_at(&b, 0, (judging){"-loss", 0});
-    end_epoch(&b, r, 0);
-    evaluate(&b, 0, "0.5", "0.9");
-    poll_stops(r);
+    results *r = results_at(&b, 0, (results_judging){"-loss", 0});
+    results_end_epoch(&b, r, 0);
+    results_evaluate(&b, 0, "0.5", "0.9");
+    results_stops(r);
     accounts_commit(&b, 3, 7);
     finish(r, 3);
     json_t *s = accounts_json(&b, "summary.json");
@@ -367,22 +305,22 @@ static void the_last_evaluation_is_the_summarys(void **state)
 {
     (void)state;
     accounts b = accounts_make();
-    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    results *r = results_at(&b, 0, (results_judging){"-loss", 0});
     for (int e = 0; e < 2; e++) {
-        end_epoch(&b, r, e);
-        evaluate(&b, e, e ? "0.75" : "0.5", "0");
+        results_end_epoch(&b, r, e);
+        results_evaluate(&b, e, e ? "0.75" : "0.5", "0");
     }
-    poll_stops(r);
+    results_stops(r);
     finish(r, 2 * PER_EPOCH);
     assert_true(accounts_has(&b, "model.safetensors"));
     json_t *s = accounts_json(&b, "summary.json");
     check_number(json_object_get(s, "validation"), "loss", 0.75);
     json_decref(s);
-    assert_true(number_in(&b, "metrics.json", "best_validation_loss") == 0.5);
-    assert_true(number_in(&b, "metrics.json", "best_epoch") == 0);
-    assert_true(number_in(&b, "metrics.json", "validation_loss") == 0.75);
-    assert_true(number_in(&b, "metrics.json", "training_loss") == 0.75);
-    assert_true(number_in(&b, "metrics.json", "training_duration_s") == 4);
+    assert_true(accounts_number(&b, "metrics.json", "best_validation_loss") == 0.5);
+    assert_true(accounts_number(&b, "metrics.json", "best_epoch") == 0);
+    assert_true(accounts_number(&b, "metrics.json", "validation_loss") == 0.75);
+    assert_true(accounts_number(&b, "metrics.json", "training_loss") == 0.75);
+    assert_true(accounts_number(&b, "metrics.json", "training_duration_s") == 4);
     results_close(&r);
     accounts_fini(&b);
 }
@@ -392,16 +330,16 @@ static void a_damaged_best_leaves_the_one_before(void **state)
 {
     (void)state;
     accounts b = accounts_make();
-    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    results *r = results_at(&b, 0, (results_judging){"-loss", 0});
     for (int e = 0; e < 2; e++) {
-        end_epoch(&b, r, e);
-        evaluate(&b, e, e ? "0.25" : "0.5", "0");
+        results_end_epoch(&b, r, e);
+        results_evaluate(&b, e, e ? "0.25" : "0.5", "0");
         if (e)
             accounts_write(&b, "checkpoints/step-000000004/manifest.json", "{");
-        assert_false(poll_stops(r));
+        assert_false(results_stops(r));
     }
     assert_int_equal(results_best_step(r), 2 * PER_EPOCH);
-    assert_true(number_in(&b, "best/metrics.json", "validation_loss") == 0.5);
+    assert_true(accounts_number(&b, "best/metrics.json", "validation_loss") == 0.5);
     results_close(&r);
     accounts_fini(&b);
 }
@@ -412,20 +350,20 @@ static void going_back_forgets_evaluations(void **state)
     (void)state;
     accounts b = accounts_make();
     error err = ERROR_INIT;
-    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    results *r = results_at(&b, 0, (results_judging){"-loss", 0});
     for (int e = 0; e < 3; e++) {
-        end_epoch(&b, r, e);
-        evaluate(&b, e, "0.5", "0");
+        results_end_epoch(&b, r, e);
+        results_evaluate(&b, e, "0.5", "0");
     }
-    poll_stops(r);
+    results_stops(r);
     results_close(&r);
-    results_options o = {.dir = b.dir, .flat = b.flat, .steps = job, .validation_metric = "-loss",
+    results_options o = {.dir = b.dir, .flat = b.flat, .steps = results_job, .goal = {.n = 1, .at = {{"loss", -1}}},
                          .evaluates = true, .schedule = {.in_order = true}, .taken_back = true};
     must(results_open(&o, 2 * PER_EPOCH, &r, &err), &err);
     assert_true(results_has(r, 2 * PER_EPOCH));
     assert_false(results_has(r, 3 * PER_EPOCH));
     assert_false(results_waiting(r));
-    end_epoch(&b, r, 2);
+    results_end_epoch(&b, r, 2);
     assert_true(results_waiting(r));
     results_close(&r);
     accounts_fini(&b);
@@ -435,7 +373,7 @@ static void without_the_last_checkpoint_nothing_is_claimed(void **state)
 {
     (void)state;
     accounts b = accounts_make();
-    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    results *r = results_at(&b, 0, (results_judging){"-loss", 0});
     error err = ERROR_INIT;
     accounting_totals totals = {.step = 5};
     assert_int_not_equal(

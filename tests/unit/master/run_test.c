@@ -155,7 +155,7 @@ static void what_waited_for_a_cut_that_is_late_is_committed(void **state)
     c.options.n_servers = 0; /* none to tell */
     c.master.saver = saver_of(&c.accounts, &(plan){.total = 16, .every_steps = 8, .per_epoch = 100});
     results_options all = {.dir = c.accounts.dir, .flat = c.accounts.flat, .steps = c.master.plan.steps,
-                           .schedule = {.in_order = true}, .validation_metric = "-loss"};
+                           .schedule = {.in_order = true}, .goal = {.n = 1, .at = {{"loss", -1}}}};
     must(results_open(&all, 0, &c.master.results, &err), &err);
     for (int64_t slot = 0; slot < 16; slot++)
         accounting_report(c.master.accounting,

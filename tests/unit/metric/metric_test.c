@@ -64,25 +64,6 @@ static void test_what_is_said_of_a_step_alone(void **state)
     assert_true(metric_result(&step, "loss_scale") == 1024);
 }
 
-static void test_goals(void **state)
-{
-    (void)state;
-    const char *name;
-    int better;
-    assert_int_equal(metric_goal_parse("-loss", &name, &better, NULL), OK);
-    assert_string_equal(name, "loss");
-    assert_int_equal(better, -1);
-    assert_int_equal(metric_goal_parse("+accuracy", &name, &better, NULL), OK);
-    assert_string_equal(name, "accuracy");
-    assert_int_equal(better, 1);
-    static const char *const wrong[] = {"", "loss", "+", "-", "accuracy+"};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        error err = ERROR_INIT;
-        assert_int_equal(metric_goal_parse(wrong[i], &name, &better, &err), E_CONFIG);
-        assert_non_null(strstr(err.text, "write \"+accuracy\" (larger) or \"-loss\" (smaller)"));
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -90,7 +71,6 @@ int main(void)
         cmocka_unit_test(test_absent_or_empty_is_nan),
         cmocka_unit_test(test_perplexity_is_a_power_of_the_mean_loss),
         cmocka_unit_test(test_what_is_said_of_a_step_alone),
-        cmocka_unit_test(test_goals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

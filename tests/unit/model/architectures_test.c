@@ -132,6 +132,42 @@ static void test_transformer_lm(void **state)
             "model: num_heads 12 does not divide width 20");
 }
 
+static void test_llama(void **state)
+{
+    (void)state;
+    const data_field fields[] = {ids, next_ids};
+    graph *g = built("{type: 'transformer_lm', network: 'llama', num_layers: 2, width: 24, num_heads: 4, "
+                     "num_kv_heads: 2, feedforward: 40, context: 20}",
+                     MODEL_TRAIN, fields, 2);
+    EXPECT(g, "model.embed_tokens.weight[65,24]", "model.layers.0.input_layernorm.weight[24]",
+           "model.layers.0.self_attn.q_proj.weight[24,24]", "model.layers.0.self_attn.k_proj.weight[12,24]",
+           "model.layers.0.self_attn.v_proj.weight[12,24]", "model.layers.1.self_attn.o_proj.weight[24,24]",
+           "model.layers.1.mlp.gate_proj.weight[40,24]", "model.layers.1.mlp.down_proj.weight[24,40]",
+           "model.norm.weight[24]", "lm_head.weight[65,24]", "logits[2,16,65]");
+    assert_int_equal(graph_find(g, "model.layers.0.self_attn.q_proj.bias"), GRAPH_NONE);
+    assert_int_equal(graph_n_params(g), 2 * 9 + 3);
+    graph_destroy(&g);
+    g = built("{type: 'transformer_lm', network: 'qwen2', num_layers: 1, width: 24, num_heads: 4, head_dim: 8, "
+              "tie_word_embeddings: true}",
+              MODEL_TRAIN, fields, 2);
+    EXPECT(g, "model.layers.0.self_attn.k_proj.weight[32,24]", "model.layers.0.self_attn.k_proj.bias[32]",
+           "model.layers.0.self_attn.o_proj.weight[24,32]");
+    assert_int_equal(graph_find(g, "lm_head.weight"), GRAPH_NONE);
+    assert_int_equal(graph_find(g, "model.layers.0.self_attn.o_proj.bias"), GRAPH_NONE);
+    graph_destroy(&g);
+    refused("{type: 'transformer_lm', network: 'llama', num_kv_heads: 5}", fields, 2,
+            "model: num_kv_heads 5 does not divide num_heads 12");
+    refused("{type: 'transformer_lm', network: 'llama', width: 36, num_heads: 12}", fields, 2,
+            "model: a head of 3 numbers cannot be turned; expected an even number");
+    refused("{type: 'transformer_lm', network: 'llama', rope_scaling: {type: 'llama3', factor: 8, "
+            "low_freq_factor: 4}}",
+            fields, 2, "model.rope_scaling: low_freq_factor 4 is not below high_freq_factor 4");
+    refused("{type: 'transformer_lm', rope_theta: 500000}", fields, 2,
+            "model.rope_theta: a network 'gpt2' has none; leave it out, or null");
+    refused("{type: 'transformer_lm', tie_word_embeddings: false}", fields, 2,
+            "model.tie_word_embeddings: the last layer of a network 'gpt2' is its table of tokens");
+}
+
 static void test_bert(void **state)
 {
     (void)state;
@@ -268,6 +304,10 @@ static void test_first_weights(void **state)
         "{type: 'transformer_lm', num_layers: 2}", text, {"wte.weight", INIT_NORMAL, 0.02},
         {"wpe.weight", INIT_NORMAL, 0.02}, {"h.0.attn.c_attn.weight", INIT_NORMAL, 0.02},
         {"h.0.attn.c_proj.weight", INIT_NORMAL, 0.01}, {"h.1.mlp.c_fc.bias", INIT_CONSTANT, 0});
+    EXPECT_STARTS("{type: 'transformer_lm', network: 'llama', num_layers: 1}", text,
+                  {"model.embed_tokens.weight", INIT_NORMAL, 0.02},
+                  {"model.layers.0.input_layernorm.weight", INIT_CONSTANT, 1},
+                  {"model.layers.0.self_attn.o_proj.weight", INIT_NORMAL, 0.02}, {"lm_head.weight", INIT_NORMAL, 0.02});
     EXPECT_STARTS("{type: 'bert', num_layers: 1}", question,
                   {"bert.embeddings.word_embeddings.weight", INIT_NORMAL, 0.02},
                   {"bert.encoder.layer.0.attention.self.key.weight", INIT_NORMAL, 0.02},
@@ -338,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_resnets),
         cmocka_unit_test(test_videos),
         cmocka_unit_test(test_transformer_lm),
+        cmocka_unit_test(test_llama),
         cmocka_unit_test(test_bert),
         cmocka_unit_test(test_vit),
         cmocka_unit_test(test_tables),

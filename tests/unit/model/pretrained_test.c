@@ -88,7 +88,8 @@ static status read_with(scene *s, const char *file, const char *more, error *err
     config *c = NULL;
     assert_int_equal(config_load(&(config_source){.text = text}, &c, err), OK);
     s->report.size = 0;
-    status st = pretrained_read(config_section(c, "model.pretrained"), NULL, s->flat, s->out, &s->report, err);
+    status st =
+        pretrained_read(config_section(c, "model.pretrained"), NULL, false, s->flat, s->out, &s->report, err);
     config_destroy(&c);
     free(text);
     return st;

@@ -253,7 +253,7 @@ static void the_end_matters_to_some(void **state)
         lr_schedule a = any_schedule((int)kind);
         bool has_end = kind != LR_SCHEDULE_CONSTANT && kind != LR_SCHEDULE_STEP && kind != LR_SCHEDULE_MULTI_STEP &&
                        kind != LR_SCHEDULE_EXPONENTIAL && kind != LR_SCHEDULE_CONSTANT_WITH_WARMUP &&
-                       kind != LR_SCHEDULE_NOAM;
+                       kind != LR_SCHEDULE_NOAM && kind != LR_SCHEDULE_REDUCE_ON_PLATEAU;
         a.base = 0.1;
         a.total_steps = 40;
         a.step_size = 9;

@@ -65,7 +65,7 @@ server *server_start(const char *setting)
     folder_make(s);
     s->shape = shape_small(4);
     s->shape.optim = optim_settings(s->config);
-    s->shape.rates = lr_schedule_settings(s->config, (training_span){.steps = TOTAL, .epoch_steps = TOTAL});
+    s->shape.rates = lr_settings(s->config, (training_span){.steps = TOTAL, .epoch_steps = TOTAL});
     assert_int_equal(net_create(&s->net, NULL), OK);
     s->endpoints[0] = "inproc://ps";
     s->endpoints[1] = s->tcp;

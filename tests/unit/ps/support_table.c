@@ -22,7 +22,7 @@ static shape shape_of(const tensor_decl *tensors, size_t n, int64_t per_step)
         .steps = {.examples = 20 * per_step - 2, .batch_size = 2, .per_step = per_step},
         .optim =
             {.kind = OPTIM_ADAM, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0.01},
-        .rates = {.kind = LR_SCHEDULE_STEP, .base = 0.01, .step_size = 3, .gamma = 0.9},
+        .rates = {.schedules = {{.kind = LR_SCHEDULE_STEP, .base = 0.01, .step_size = 3, .gamma = 0.9}}},
         .schedule = {.in_order = true},
     };
     error err = ERROR_INIT;
@@ -148,7 +148,7 @@ static void tensor_step(whole *w, int32_t tensor, float scale, const float *grad
     }
     optim_call call = {
         .step = w->version + 1 - w->skipped,
-        .rate = lr_schedule_rate(&s->rates, w->version),
+        .rate = lr_sequence_rate(&s->rates, w->version, 0),
         .scale = scale,
         .clip_value = s->clip_value,
         .decay = d->decay,

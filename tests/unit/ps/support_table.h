@@ -11,7 +11,7 @@ typedef struct shape {
     flat *flat;
     steps steps;
     optim optim;
-    lr_schedule rates;
+    lr_sequence rates;
     float clip_value;
     bool votes;
     loss_scale_rule scaling;

@@ -168,7 +168,8 @@ int main(void)
     static char *const shapes[] = {"bert",        "bert-cased",     "gpt2",           "roberta",
                                    "llama3",      "qwen2",          "llama2",         "t5",
                                    "unigram",     "word-level",     "bpe",            "split-next",
-                                   "split-previous", "split-removed", "split-inverted", "split-contiguous"};
+                                   "split-previous", "split-removed", "split-inverted", "split-contiguous",
+                                   "xlm-roberta"};
     struct CMUnitTest tests[COUNT_OF(shapes)];
     for (size_t i = 0; i < COUNT_OF(shapes); i++)
         tests[i] = (struct CMUnitTest){shapes[i], expect_shape, NULL, NULL, shapes[i]};

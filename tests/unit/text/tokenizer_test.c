@@ -46,10 +46,10 @@ static void unknown_pieces_are_refused_by_their_place(void **state)
             "\"Unigram\"");
     refuses("{" WORDS ", \"extra\": 1}", "t.json: extra: this key is not known here");
     refuses("{" WORDS ", \"normalizer\": {\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"NFC\"}, "
-            "{\"type\": \"Precompiled\", \"precompiled_charsmap\": \"\"}]}}",
-            "t.json: normalizer.normalizers[1].type: \"Precompiled\" is not known here; known are "
+            "{\"type\": \"Nmt\"}]}}",
+            "t.json: normalizer.normalizers[1].type: \"Nmt\" is not known here; known are "
             "\"BertNormalizer\", \"NFC\", \"NFD\", \"NFKC\", \"NFKD\", \"Lowercase\", \"Strip\", \"StripAccents\", "
-            "\"Replace\", \"Prepend\", \"ByteLevel\", \"Sequence\"");
+            "\"Replace\", \"Prepend\", \"ByteLevel\", \"Precompiled\", \"Sequence\"");
     refuses("{" WORDS ", \"pre_tokenizer\": {\"type\": \"Digits\", \"each\": true}}",
             "t.json: pre_tokenizer.each: this key is not known here");
     refuses("{\"model\": {\"type\": \"BPE\", \"dropout\": 0.1, \"vocab\": {}, \"merges\": []}}",
@@ -68,6 +68,85 @@ static void unknown_pieces_are_refused_by_their_place(void **state)
     refuses("{" WORDS ", \"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": "
             "[{\"SpecialToken\": {\"id\": \"[X]\", \"type_id\": 0}}], \"pair\": [], \"special_tokens\": {}}}",
             "t.json: post_processor.single[0]: '[X]' is not among special_tokens, or has no ids there");
+}
+
+/* --- SentencePiece's tables --- */
+
+enum { UNITS = 256, TABLE = 4 + UNITS * 4 + 8 };
+
+static void set_unit(unsigned char *table, size_t i, uint32_t unit)
+{
+    for (size_t k = 0; k < 4; k++)
+        table[4 + i * 4 + k] = (unsigned char)(unit >> 8 * k);
+}
+
+/* "a" becomes "xy": the root's children are at 1 ^ byte, those of "a" at 0x60 ^ 1 ^ 2. */
+static void make_table(unsigned char table[TABLE])
+{
+    memset(table, 0, TABLE);
+    table[1] = 4; /* 1024 bytes of units */
+    set_unit(table, 0, 1u << 10);
+    set_unit(table, 'a' ^ 1, 2u << 10 | 0x100u | 'a');
+    set_unit(table, 'a' ^ 1 ^ 2, 0x80000000u | 1);
+    memcpy(table + TABLE - 8, "\0xy\0z\xC3\xA9", 8);
+}
+
+static char *with_table(const unsigned char *table, size_t bytes)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    buf b = BUF_INIT;
+    buf_adds(&b, "{" WORDS ", \"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": \"");
+    for (size_t i = 0; i < bytes; i += 3) {
+        uint32_t three = 0;
+        for (size_t k = 0; k < 3; k++)
+            three = three << 8 | (i + k < bytes ? table[i + k] : 0);
+        for (size_t k = 0; k < 4; k++)
+            buf_add(&b, i + k <= bytes ? &digits[three >> (18 - 6 * k) & 63] : "=", 1);
+    }
+    buf_adds(&b, "\"}}");
+    return buf_detach(&b);
+}
+
+/* The table with one unit, or its end, as it is given. */
+static void refuses_table(size_t unit, uint32_t value, const char *texts, size_t bytes, const char *message)
+{
+    unsigned char table[TABLE];
+    make_table(table);
+    memcpy(table + TABLE - 8, texts, 8);
+    if (unit < UNITS)
+        set_unit(table, unit, value);
+    char *json = with_table(table, bytes), expected[200];
+    snprintf(expected, sizeof expected, "t.json: normalizer.precompiled_charsmap: %s", message);
+    refuses(json, expected);
+    free(json);
+}
+
+static void damaged_tables_are_refused(void **state)
+{
+    (void)state;
+    static const char good[] = "\0xy\0z\xC3\xA9";
+    unsigned char table[TABLE];
+    make_table(table);
+    char *json = with_table(table, TABLE);
+    tokenizer *t = parse(json);
+    tokenizer_destroy(&t);
+    free(json);
+    refuses("{" WORDS ", \"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": \"AAA!\"}}",
+            "t.json: normalizer.precompiled_charsmap: is no base64");
+    refuses_table(UNITS, 0, good, 2,
+                  "has 2 bytes, and says that 0 of them are a trie; expected a multiple of 1024 that fits");
+    refuses_table(UNITS, 0, good, 100,
+                  "has 100 bytes, and says that 1024 of them are a trie; expected a multiple of 1024 that fits");
+    refuses_table(UNITS, 0, good, TABLE - 8, "its last replacement is not ended by a zero byte");
+    refuses_table(UNITS, 0, good, TABLE - 2, "byte 5 of its replacements begins no UTF-8 character");
+    refuses_table(UNITS, 0, "abcdefg", TABLE - 1, "its last replacement is not ended by a zero byte");
+    refuses_table(0, 0x80000001u, good, TABLE, "its trie has no root");
+    refuses_table(7, 256u << 10, good, TABLE, "unit 7 of its trie leads to unit 263; there are 256");
+    refuses_table('a' ^ 1 ^ 2, 1, good, TABLE, "unit 98 of its trie has no place among the 8 bytes of replacements");
+    refuses_table('a' ^ 1 ^ 2, 0x80000008u, good, TABLE,
+                  "unit 98 of its trie has no place among the 8 bytes of replacements");
+    refuses_table('a' ^ 1 ^ 2, 0x80000006u, good, TABLE,
+                  "unit 98 of its trie has no place among the 8 bytes of replacements");
 }
 
 static status encode(const tokenizer *t, const char *text, size_t bytes, const tokenizer_options *o,
@@ -210,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_pieces_are_refused_by_their_place),
+        cmocka_unit_test(damaged_tables_are_refused),
         cmocka_unit_test(text_that_is_none_is_refused_with_its_byte),
         cmocka_unit_test(a_word_without_a_token_for_unknown_ones_is_an_error),
         cmocka_unit_test(truncation_that_leaves_nothing_is_an_error),

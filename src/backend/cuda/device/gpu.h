@@ -9,23 +9,27 @@
 #include "backend/backend.h"
 #include "backend/cuda/kernels/launch.h"
 
+/* Threads that make cuDNN's plans, at most. */
+enum { DNN_PLANNERS = 4 };
+
 struct backend {
     int device;
     int arch;               /* 10 times its compute capability: 75, 80, 120 */
     size_t shared_limit;    /* bytes of shared memory a block may ask for */
     struct cublasLtContext *lt; /* library/lt.h; NULL: not opened */
     struct cudnnContext *dnn;   /* library/dnn.h; NULL: not opened */
-    void *dnn_device;           /* what cuDNN's heuristics know of the GPU */
-    cuda_stream queues[QUEUE_COUNT];
+    void *dnn_device[DNN_PLANNERS]; /* what cuDNN's heuristics know of the GPU, for each thread that plans;
+                                 * NULL: not asked yet */
+    cuda_stream queues[QUEUE_COUNT];    /* NULL: unused */
     uint64_t *fault;        /* on the device; all ones: none */
     bool records;           /* segments, as graphs */
     bool is_recording;      /* one of them, now */
     bool fuses;             /* nodes */
 };
 
-/* Streams and the word about bad data, of a backend whose device is chosen; closing takes half-opened
- * ones too. */
-MUST_USE status queues_open(backend *b, error *err);
+/* Streams but for those that are unused (backend_options), and the word about bad data, of a backend whose
+ * device is chosen; closing takes half-opened ones too. */
+MUST_USE status queues_open(backend *b, unsigned unused, error *err);
 void queues_close(backend *b);
 
 /* Zeros, but for SPACE_UNCLEARED. `what` it is for, in messages. E_NOMEM, which tells how much there was, or

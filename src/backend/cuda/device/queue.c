@@ -15,11 +15,12 @@ struct backend_event {
     cudaEvent_t event;
 };
 
-status queues_open(backend *b, error *err)
+status queues_open(backend *b, unsigned unused, error *err)
 {
     b->records = device_wants("TEQUIO_CUDA_GRAPHS");
     for (int q = 0; q < QUEUE_COUNT; q++)
-        TRY_CUDA(cudaStreamCreateWithFlags(&b->queues[q], cudaStreamNonBlocking), "a stream", err);
+        if (!(unused & 1u << q))
+            TRY_CUDA(cudaStreamCreateWithFlags(&b->queues[q], cudaStreamNonBlocking), "a stream", err);
     void *fault = NULL;
     TRY_CUDA(cudaMalloc(&fault, sizeof *b->fault), "memory", err);
     b->fault = fault;

@@ -76,6 +76,14 @@ void launch_attention_forward(cuda_stream stream, const launch_attention *t);
 /* attention_bwd.cu: the gradients that are wanted */
 void launch_attention_backward(cuda_stream stream, const launch_attention_bwd *b);
 
+/* attention_library.cu, for attention by a library: the mask's n numbers as floats that are added, none of them
+ * -infinity; zeros, and a log-sum-exp of +infinity, for queries that may look at no key, where y is of a half;
+ * and, of the stream that dropout's bits would be drawn from, a seed, with an offset of 0 two words behind. */
+enum { LAUNCH_SEED_WORDS = 3 };
+void launch_attention_bias(cuda_stream stream, float *bias, const void *mask, bool chooses, int64_t n);
+void launch_attention_blind_rows(cuda_stream stream, const launch_attention *t);
+void launch_attention_seed(cuda_stream stream, int64_t *seed, const launch_dropout *d);
+
 /* rotary.cu */
 void launch_rotary_embedding(cuda_stream stream, const launch_rotary *t);
 

@@ -5,6 +5,8 @@
  *   forward            rows are pixels of y, columns maps, k taps: the weights of a map
  *   gradient of x      rows are pixels of x, columns channels, k weights of a channel
  *   gradient of w      rows are maps, columns taps, k pixels of y
+ *
+ * A plain fallback where cuDNN is missing or refuses, and frozen: no faster way is added without a measurement.
  */
 #include "backend/cuda/kernels/conv.h"
 #include "backend/cuda/kernels/tile_matmul.cuh"

@@ -1,4 +1,7 @@
-/* Matrix products on our own tiles: with one operand or both transposed, in batches of any kind. */
+/*
+ * Matrix products on our own tiles: with one operand or both transposed, in batches of any kind. A plain
+ * fallback where cuBLASLt is missing or refuses, and frozen: no faster way is added without a measurement.
+ */
 #include "backend/cuda/kernels/tile_matmul.cuh"
 #include "backend/cuda/kernels/tile.h"
 

@@ -3,14 +3,14 @@
 #include "backend/cuda/library/api.h"
 #include "backend/cuda/library/dnn_cache.h"
 #include "backend/cuda/library/dnn_desc.h"
+#include "backend/cuda/library/dnn_engine.h"
 #include "common/base/alloc.h"
+#include "common/base/thread.h"
 
 #include <string.h>
 
 enum {
-    ALIGN = 16,   /* of operands, in bytes */
-    CONFIGS = 64, /* of one mode that are looked at */
-    NOTES = 16,
+    ALIGN = 16, /* of operands, in bytes */
     OPERATIONS = 32,
     FIRST_NUMBER = 100, /* ids of tensors: operands, numbers, those between */
     FIRST_BETWEEN = 200,
@@ -31,11 +31,12 @@ struct dnn_graph {
     dnn_owned *owned;
     buf told;      /* how it was described: graphs of which the same was told have one plan */
     bool is_twin;  /* the plan is another's */
+    bool is_asked; /* for a plan, by no node yet */
     dnn_desc operations[OPERATIONS];
     int n_operations, n_operands, n_numbers, n_between;
     float numbers[DNN_NUMBERS];
-    dnn_desc graph, config, plan, pack;
-    int64_t scratch_bytes, scratch_most;
+    dnn_desc graph, pack;
+    dnn_engine engine;
     const void *packed[DNN_OPERANDS + 1]; /* the pack's addresses, scratch the last */
 };
 
@@ -57,6 +58,14 @@ status dnn_find(size_t from, error *err)
     return api_open(API_RTC, err);
 }
 
+static status describe_device(backend *b, size_t i, error *err)
+{
+    if (b->dnn_device[i])
+        return OK;
+    return dnn_describe(DNN_DEVICE, DNN_ATTRIBUTES({DNN_DEVICE_HANDLE, DNN_IS_HANDLE, 1, &b->dnn}),
+                        &b->dnn_device[i], err);
+}
+
 static status open_library(backend *b, error *err)
 {
     TRY(dnn_find(DNN_FROM, err));
@@ -64,15 +73,13 @@ static status open_library(backend *b, error *err)
         TRY_DNN(api.cudnnCreate(&b->dnn), "opening it (TEQUIO_CUDA_LIBRARIES=none does without)");
         TRY_DNN(api.cudnnSetStream(b->dnn, b->queues[QUEUE_COMPUTE]), "its stream");
     }
-    if (b->dnn_device)
-        return OK;
-    return dnn_describe(DNN_DEVICE, DNN_ATTRIBUTES({DNN_DEVICE_HANDLE, DNN_IS_HANDLE, 1, &b->dnn}),
-                    &b->dnn_device, err);
+    return describe_device(b, 0, err);
 }
 
 void dnn_close(backend *b)
 {
-    dnn_destroy(&b->dnn_device);
+    for (size_t i = 0; i < DNN_PLANNERS; i++)
+        dnn_destroy(&b->dnn_device[i]);
     if (b->dnn)
         (void)api.cudnnDestroy(b->dnn);
     b->dnn = NULL;
@@ -89,8 +96,8 @@ static void forget_description(dnn_graph *g)
 static void release(dnn_graph *g)
 {
     if (g->is_twin)
-        g->plan = NULL;
-    dnn_desc *last[] = {&g->pack, &g->plan, &g->config, &g->graph};
+        g->engine.plan = NULL;
+    dnn_desc *last[] = {&g->pack, &g->engine.plan, &g->engine.config, &g->graph};
     for (size_t i = 0; i < COUNT_OF(last); i++)
         dnn_destroy(last[i]);
     forget_description(g);
@@ -109,7 +116,7 @@ dnn_graph *dnn_begin(backend_program *p)
     dnn_graph *g = arena_alloc(p->arena, sizeof *g);
     g->program = p;
     g->told = (buf)BUF_INIT;
-    g->scratch_most = SCRATCH_MOST;
+    g->engine.scratch_most = SCRATCH_MOST;
     g->next = p->dnn;
     p->dnn = g;
     (void)open_library(p->backend, &g->failed);
@@ -118,7 +125,10 @@ dnn_graph *dnn_begin(backend_program *p)
 
 static size_t bytes_of(unsigned type)
 {
-    return type == DNN_IS_INT64 ? sizeof(int64_t) : type == DNN_IS_BOOL ? sizeof(bool) : sizeof(unsigned);
+    return type == DNN_IS_INT64    ? sizeof(int64_t)
+           : type == DNN_IS_DOUBLE ? sizeof(double)
+           : type == DNN_IS_BOOL   ? sizeof(bool)
+                                   : sizeof(unsigned);
 }
 
 /* Descriptors by their numbers. */
@@ -196,163 +206,47 @@ void dnn_operation(dnn_graph *g, unsigned kind, const dnn_attribute *attributes)
     g->operations[g->n_operations++] = dnn_make(g, kind, attributes);
 }
 
-/* --- which engine --- */
+/* --- plans --- */
 
-static bool has_note(const unsigned notes[], int64_t n, unsigned note)
+static status find_engine(dnn_graph *g, dnn_desc device, error *err)
 {
-    for (int64_t i = 0; i < n; i++)
-        if (notes[i] == note)
-            return true;
-    return false;
-}
-
-static status check_engine(dnn_desc engine, bool exact, error *err)
-{
-    unsigned notes[NOTES];
-    int64_t n = 0;
-    TRY_DNN(api.cudnnBackendGetAttribute(engine, DNN_ENGINE_NUMERICAL_NOTE, DNN_IS_NUMERICAL_NOTE,
-                                         NOTES, &n, notes),
-            "an engine's notes");
-    if (has_note(notes, n, DNN_NOTE_NONDETERMINISTIC))
-        return FAIL(err, E_UNSUPPORTED, "its bits are others every time");
-    if (has_note(notes, n, DNN_NOTE_ROUNDS_SUMS))
-        return FAIL(err, E_UNSUPPORTED, "its sums are not float32");
-    if (exact &&
-        (has_note(notes, n, DNN_NOTE_TENSOR_CORE) || has_note(notes, n, DNN_NOTE_ROUNDS_FACTORS)))
-        return FAIL(err, E_UNSUPPORTED, "its products are not float32");
-    return OK;
-}
-
-static status check_config(dnn_desc config, bool exact, error *err)
-{
-    dnn_desc engine = NULL;
-    int64_t n = 0;
-    TRY_DNN(api.cudnnBackendCreateDescriptor(DNN_ENGINE, &engine), "an engine");
-    status st = dnn_check(
-        api.cudnnBackendGetAttribute(config, DNN_CONFIG_ENGINE, DNN_IS_DESCRIPTOR, 1, &n, &engine),
-        "a configuration's engine", err);
-    if (st == OK)
-        st = check_engine(engine, exact, err);
-    dnn_destroy(&engine);
-    return st;
-}
-
-/* Whether the graph's plan will do; one that will not is destroyed. */
-static status check_workspace(dnn_graph *g, error *err)
-{
-    int64_t n = 0;
-    status st = dnn_check(api.cudnnBackendGetAttribute(g->plan, DNN_PLAN_WORKSPACE, DNN_IS_INT64, 1, &n,
-                                                   &g->scratch_bytes),
-                      "a plan's workspace", err);
-    if (st == OK && g->scratch_bytes > g->scratch_most)
-        st = FAIL(err, E_UNSUPPORTED, "it wants %lld bytes of workspace, more than %lld",
-                  (long long)g->scratch_bytes, (long long)g->scratch_most);
-    if (st != OK)
-        dnn_destroy(&g->plan);
-    return st;
-}
-
-static status plan_config(dnn_graph *g, dnn_desc config, error *err)
-{
-    TRY(dnn_describe(
-        DNN_PLAN,
-        DNN_ATTRIBUTES({DNN_PLAN_CONFIG, DNN_IS_DESCRIPTOR, 1, &config},
-                       {DNN_PLAN_DEVICE, DNN_IS_DESCRIPTOR, 1, &g->program->backend->dnn_device}),
-        &g->plan, err));
-    return check_workspace(g, err);
-}
-
-/* Of the heuristics' n configurations the first that will do becomes the graph's. What refused the
- * last one is left in `why`. */
-static status choose(dnn_graph *g, dnn_desc configs[], int64_t n, bool exact, error *why)
-{
-    for (int64_t i = 0; i < n; i++) {
-        error_clear(why);
-        status st = check_config(configs[i], exact, why);
-        if (st == OK)
-            st = plan_config(g, configs[i], why);
-        if (st == E_UNSUPPORTED)
-            continue;
-        if (st == OK) {
-            g->config = configs[i];
-            configs[i] = NULL;
-        }
-        return st;
-    }
-    return E_UNSUPPORTED;
-}
-
-static status choose_of_heuristics(dnn_graph *g, dnn_desc heuristics, bool exact, error *why)
-{
-    dnn_desc configs[CONFIGS] = {NULL};
-    int64_t n = 0;
-    unsigned result = API_SUCCESS;
-    for (int i = 0; i < CONFIGS && result == API_SUCCESS; i++)
-        result = api.cudnnBackendCreateDescriptor(DNN_CONFIG, &configs[i]);
-    if (result == API_SUCCESS)
-        result = api.cudnnBackendGetAttribute(heuristics, DNN_HEURISTICS_RESULTS, DNN_IS_DESCRIPTOR,
-                                              CONFIGS, &n, configs);
-    status st = dnn_check(result, "what the heuristics found", why);
-    if (st == OK)
-        st = choose(g, configs, n < CONFIGS ? n : CONFIGS, exact, why);
-    for (int i = 0; i < CONFIGS; i++)
-        dnn_destroy(&configs[i]);
-    return st;
-}
-
-static status choose_of_mode(dnn_graph *g, unsigned mode, bool exact, error *why)
-{
-    dnn_desc heuristics = NULL;
-    TRY(dnn_describe(DNN_HEURISTICS,
-                 DNN_ATTRIBUTES({DNN_HEURISTICS_GRAPH, DNN_IS_DESCRIPTOR, 1, &g->graph},
-                                {DNN_HEURISTICS_MODE, DNN_IS_HEURISTICS_MODE, 1, &mode},
-                                {DNN_HEURISTICS_DEVICE, DNN_IS_DESCRIPTOR, 1,
-                                 &g->program->backend->dnn_device}),
-                 &heuristics, why));
-    status st = choose_of_heuristics(g, heuristics, exact, why);
-    dnn_destroy(&heuristics);
-    return st;
-}
-
-static status find_plan(dnn_graph *g, bool exact, error *err)
-{
-    error why = ERROR_INIT;
     TRY(dnn_describe(
         DNN_GRAPH,
         DNN_ATTRIBUTES({DNN_GRAPH_OPERATIONS, DNN_IS_DESCRIPTOR, g->n_operations, g->operations}),
         &g->graph, err));
-    status st = choose_of_mode(g, DNN_MODE_A, exact, &why);
-    if (st == E_UNSUPPORTED) {
-        error of_fallbacks = ERROR_INIT;
-        st = choose_of_mode(g, DNN_MODE_FALLBACK, exact, &of_fallbacks);
-        why = of_fallbacks.code != OK ? of_fallbacks : why;
-    }
-    if (st == E_UNSUPPORTED)
-        return FAIL(err, st, "no engine of cuDNN does%s%s", *why.text ? "; the last one: " : "",
-                    why.text);
-    return st == OK ? OK : FAIL(err, st, "%s", why.text);
+    return dnn_engine_find(&g->engine, g->graph, device, err);
 }
 
-/* Engines are compiled while a plan is made, which takes long. */
-static status find_or_read_plan(dnn_graph *g, bool exact, error *err)
+static status find_or_read_plan(dnn_graph *g, dnn_desc device, error *err)
 {
-    dnn_desc device = g->program->backend->dnn_device;
     if (g->failed.code != OK)
         return FAIL(err, g->failed.code, "%s", g->failed.text);
     dnn_cache_key key = dnn_cache_key_of(device, &g->told);
     error unfit = ERROR_INIT;
-    g->plan = dnn_cache_read(&key, device);
-    if (g->plan && check_workspace(g, &unfit) == OK)
+    g->engine.plan = dnn_cache_read(&key, device);
+    if (g->engine.plan && dnn_engine_fits(&g->engine, &unfit) == OK)
         return OK;
     error_clear(&unfit);
-    TRY(find_plan(g, exact, err));
-    dnn_cache_write(&key, g->plan);
+    TRY(find_engine(g, device, err));
+    dnn_cache_write(&key, g->engine.plan);
     return OK;
+}
+
+/* Keeps what was refused. */
+static status plan_for(dnn_graph *g, dnn_desc device, error *err)
+{
+    error why = ERROR_INIT;
+    status st = find_or_read_plan(g, device, &why);
+    if (st == OK)
+        return OK;
+    g->failed = why;
+    release(g);
+    return FAIL(err, st, "%s", why.text);
 }
 
 void dnn_allow(dnn_graph *g, int64_t scratch_bytes)
 {
-    g->scratch_most = scratch_bytes;
+    g->engine.scratch_most = scratch_bytes;
 }
 
 static const dnn_graph *find_twin(const dnn_graph *g)
@@ -364,35 +258,113 @@ static const dnn_graph *find_twin(const dnn_graph *g)
     return t;
 }
 
+/* What is asked a second time, or cannot be described, is nothing to plan. */
+static status ask(dnn_graph *g, const dnn_graph *twin, error *err)
+{
+    g->is_asked = g->failed.code == OK && !twin;
+    if (!g->is_asked) {
+        release(g);
+        buf_fini(&g->told);
+    }
+    return FAIL(err, E_UNSUPPORTED, "it is only asked for");
+}
+
 /* Layers of a model are often alike. */
 status dnn_plan(dnn_graph *g, bool exact, error *err)
 {
-    const int64_t asked[] = {exact, g->scratch_most};
+    const int64_t asked[] = {exact, g->engine.scratch_most};
+    g->engine.exact = exact;
     buf_add(&g->told, asked, sizeof asked);
     const dnn_graph *twin = g->failed.code == OK ? find_twin(g) : NULL;
-    if (twin && twin->plan) {
+    if (g->program->only_asks)
+        return ask(g, twin, err);
+    if (twin && twin->engine.plan) {
         forget_description(g);
         g->is_twin = true;
-        g->plan = twin->plan;
-        g->scratch_bytes = twin->scratch_bytes;
+        g->engine.plan = twin->engine.plan;
+        g->engine.scratch_bytes = twin->engine.scratch_bytes;
         return OK;
     }
     if (twin)
         g->failed = twin->failed;
-    error why = ERROR_INIT;
-    status st = find_or_read_plan(g, exact, &why);
-    if (st == OK)
-        return OK;
-    g->failed = why;
-    release(g);
-    return FAIL(err, st, "%s", why.text);
+    return plan_for(g, g->program->backend->dnn_device[0], err);
+}
+
+/* --- plans in several threads --- */
+
+/* What they take from, each the next. */
+typedef struct asked {
+    const backend *backend;
+    status (*enter)(const backend *b, error *err);
+    dnn_graph *next;
+    int n_planners;
+    pthread_mutex_t lock;
+} asked;
+
+static dnn_graph *skip_planned(dnn_graph *g)
+{
+    while (g && !g->is_asked)
+        g = g->next;
+    return g;
+}
+
+/* With a description of the device of its own, the first with the first. */
+static dnn_graph *take_asked(asked *a, dnn_desc *device)
+{
+    pthread_mutex_lock(&a->lock);
+    if (!*device)
+        *device = a->backend->dnn_device[a->n_planners++];
+    dnn_graph *g = a->next;
+    if (g)
+        a->next = skip_planned(g->next);
+    pthread_mutex_unlock(&a->lock);
+    return g;
+}
+
+/* What is refused dnn_plan will tell again. */
+static void *plan_asked(void *asked_)
+{
+    asked *a = asked_;
+    dnn_desc device = NULL;
+    if (a->enter(a->backend, NULL) != OK)
+        return NULL;
+    for (dnn_graph *g; (g = take_asked(a, &device));)
+        (void)plan_for(g, device, NULL);
+    return NULL;
+}
+
+static size_t count_asked(const backend_program *p)
+{
+    size_t n = 0;
+    for (dnn_graph *g = skip_planned(p->dnn); g; g = skip_planned(g->next))
+        n++;
+    return n;
+}
+
+void dnn_plan_asked(backend_program *p, size_t threads, status (*enter)(const backend *b, error *err))
+{
+    pthread_t helpers[DNN_PLANNERS];
+    size_t n = count_asked(p), n_helpers = 0;
+    asked a = {.backend = p->backend, .enter = enter, .next = skip_planned(p->dnn)};
+    threads = threads < DNN_PLANNERS ? threads : DNN_PLANNERS;
+    threads = threads < n ? threads : n;
+    pthread_mutex_init(&a.lock, NULL);
+    while (n_helpers + 1 < threads && describe_device(p->backend, n_helpers + 1, NULL) == OK &&
+           thread_start(&helpers[n_helpers], "plans", plan_asked, &a, NULL) == OK)
+        n_helpers++;
+    plan_asked(&a);
+    while (n_helpers > 0)
+        pthread_join(helpers[--n_helpers], NULL);
+    pthread_mutex_destroy(&a.lock);
+    for (dnn_graph *g = p->dnn; g; g = g->next)
+        g->is_asked = false;
 }
 
 /* --- runs --- */
 
 size_t dnn_scratch_bytes(const dnn_graph *g)
 {
-    return (size_t)g->scratch_bytes;
+    return (size_t)g->engine.scratch_bytes;
 }
 
 /* A pack that was finalized takes no other addresses. */
@@ -401,8 +373,9 @@ static status pack(dnn_graph *g, void *const operands[], void *scratch, error *e
     int64_t ids[DNN_OPERANDS + DNN_NUMBERS];
     const void *addresses[DNN_OPERANDS + DNN_NUMBERS];
     int64_t n = 0;
-    for (int i = 0; i < g->n_operands; i++, n++)
-        ids[n] = i, addresses[n] = operands[i];
+    for (int i = 0; i < g->n_operands; i++)
+        if (operands[i])
+            ids[n] = i, addresses[n++] = operands[i];
     for (int i = 0; i < g->n_numbers; i++, n++)
         ids[n] = FIRST_NUMBER + i, addresses[n] = &g->numbers[i];
     dnn_destroy(&g->pack);
@@ -422,6 +395,6 @@ status dnn_run(dnn_graph *g, void *const operands[], void *scratch, error *err)
                      memcmp(g->packed, operands, (size_t)g->n_operands * sizeof *operands) == 0;
     if (!is_packed)
         TRY(pack(g, operands, scratch, err));
-    unsigned result = api.cudnnBackendExecute(g->program->backend->dnn, g->plan, g->pack);
+    unsigned result = api.cudnnBackendExecute(g->program->backend->dnn, g->engine.plan, g->pack);
     return dnn_check(result, "a graph", err);
 }

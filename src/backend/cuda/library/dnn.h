@@ -9,6 +9,9 @@
  * what was described and the library's words, and dnn_plan() tells. A graph and all that was made
  * for it are the program's.
  *
+ * An engine that makes its code itself takes seconds. So a program first asks for all of them
+ * (`only_asks`), and they are planned in several threads (dnn_plan_asked).
+ *
  * Threads: as backend.h says; a backend has a handle of its own.
  * Source: docs.nvidia.com/deeplearning/cudnn, "Graph API" and "Backend API".
  */
@@ -72,10 +75,14 @@ void dnn_allow(dnn_graph *g, int64_t scratch_bytes);
  * planned already under the same description is not planned again. */
 MUST_USE status dnn_plan(dnn_graph *g, bool exact, error *err);
 
+/* Plans what was asked for while the program's `only_asks` was set, in at most so many threads: the caller's
+ * and others, which `enter` first. Then dnn_plan of the same has its plan, or the reason why there is none. */
+void dnn_plan_asked(backend_program *p, size_t threads, status (*enter)(const backend *b, error *err));
+
 /* Of a planned graph. */
 size_t dnn_scratch_bytes(const dnn_graph *g);
-/* Behind what QUEUE_COMPUTE has to do. `scratch` has dnn_scratch_bytes, aligned to 256. Allocates
- * only when addresses are other ones than at the last run. */
+/* Behind what QUEUE_COMPUTE has to do. operands: by number, NULL where there is none. `scratch` has
+ * dnn_scratch_bytes, aligned to 256. Allocates only when addresses are other ones than at the last run. */
 MUST_USE status dnn_run(dnn_graph *g, void *const operands[], void *scratch, error *err);
 
 /* At the end of a program, and of a backend. */

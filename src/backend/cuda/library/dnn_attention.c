@@ -1,5 +1,7 @@
 #include "backend/cuda/library/dnn_attention.h"
 
+#include "backend/cuda/library/dnn_operations.h"
+
 #include <limits.h>
 #include <math.h>
 
@@ -7,28 +9,30 @@ enum {
     ARCH_FROM = 90,
     BACKWARD_BELOW = 100,
     HEAD_STEP = 8,
-    HEAD_MOST = 128,
+    HEAD_MOST = 256,
+    TILE_KEYS = 128, /* of its kernels backward */
 };
 
-/* Backward there is one of halves for every pair of query and key. */
+/* Backward there is one of halves for every pair of query and key, and the mask may be a float for each. */
 static const int64_t SCRATCH_MOST = 1 << 30;
 
 /* The numbers of operands. */
-enum { Q, K, V, Y, LSE, DY, DQ, DK, DV, DELTA, OPERANDS };
+enum { Q, K, V, Y, LSE, DY, DQ, DK, DV, DELTA, BIAS, SEED, OFFSET, OPERANDS };
 
 /* A graph that is being described. */
 typedef struct draft {
     dnn_graph *g;
-    const launch_attention *t;
-    unsigned half; /* the type of the operands */
+    const dnn_attention *a;
+    const launch_attention *t; /* a's */
+    unsigned half;             /* the type of the operands */
     dnn_desc scale;
 } draft;
 
-static draft begin(backend_program *p, const launch_attention *t)
+static draft begin(backend_program *p, const dnn_attention *a)
 {
     dnn_graph *g = dnn_begin(p);
-    unsigned half = t->operands == LAUNCH_BF16 ? DNN_BF16 : DNN_F16;
-    return (draft){g, t, half, dnn_number(g, 4, t->scale)};
+    unsigned half = a->of.operands == LAUNCH_BF16 ? DNN_BF16 : DNN_F16;
+    return (draft){g, a, &a->of, half, dnn_number(g, 4, a->of.scale)};
 }
 
 /* --- tensors: [batch, head, position, number], or [.., query, key] --- */
@@ -89,6 +93,17 @@ static dnn_form rows(const draft *d)
     return dense(DNN_F32, d->t->batch, d->t->q_heads, d->t->q_length, 1);
 }
 
+/* A mask: 1 along the axes along which it is the same. */
+static dnn_form bias(const draft *d)
+{
+    const launch_attention *t = d->t;
+    const int64_t all[] = {t->batch, t->q_heads, t->q_length, t->k_length};
+    int64_t size[COUNT_OF(all)];
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        size[i] = t->mask_stride[i] ? all[i] : 1;
+    return dense(DNN_F32, size[0], size[1], size[2], size[3]);
+}
+
 static dnn_desc operand(draft *d, int number, dnn_form f)
 {
     return dnn_operand(d->g, number, &f);
@@ -99,88 +114,22 @@ static dnn_desc between(draft *d, dnn_form f)
     return dnn_between(d->g, &f);
 }
 
-/* --- operations; each returns what it makes, y --- */
-
-static dnn_desc multiply(draft *d, dnn_desc a, dnn_desc b, dnn_desc y)
-{
-    unsigned sums = DNN_F32;
-    dnn_desc how =
-        dnn_make(d->g, DNN_MATMUL, DNN_ATTRIBUTES({DNN_MATMUL_TYPE, DNN_IS_TYPE, 1, &sums}));
-    dnn_operation(d->g, DNN_OP_MATMUL,
-                  DNN_ATTRIBUTES({DNN_OP_MATMUL_HOW, DNN_IS_DESCRIPTOR, 1, &how},
-                                 {DNN_OP_MATMUL_A, DNN_IS_DESCRIPTOR, 1, &a},
-                                 {DNN_OP_MATMUL_B, DNN_IS_DESCRIPTOR, 1, &b},
-                                 {DNN_OP_MATMUL_C, DNN_IS_DESCRIPTOR, 1, &y}));
-    return y;
-}
-
-static dnn_desc reduce(draft *d, unsigned operator, bool in_order, dnn_desc x, dnn_desc y)
-{
-    unsigned sums = DNN_F32;
-    dnn_desc how =
-        dnn_make(d->g, DNN_REDUCTION,
-                 DNN_ATTRIBUTES({DNN_REDUCTION_OPERATOR, DNN_IS_REDUCTION, 1, &operator},
-                                {DNN_REDUCTION_TYPE, DNN_IS_TYPE, 1, &sums},
-                                {DNN_REDUCTION_IS_DETERMINISTIC, DNN_IS_BOOL, 1, &in_order}));
-    dnn_operation(d->g, DNN_OP_REDUCTION,
-                  DNN_ATTRIBUTES({DNN_OP_REDUCTION_HOW, DNN_IS_DESCRIPTOR, 1, &how},
-                                 {DNN_OP_REDUCTION_X, DNN_IS_DESCRIPTOR, 1, &x},
-                                 {DNN_OP_REDUCTION_Y, DNN_IS_DESCRIPTOR, 1, &y}));
-    return y;
-}
-
-/* The same elements in another form. */
-static dnn_desc reshape(draft *d, dnn_desc x, dnn_desc y)
-{
-    dnn_operation(d->g, DNN_OP_RESHAPE,
-                  DNN_ATTRIBUTES({DNN_OP_RESHAPE_X, DNN_IS_DESCRIPTOR, 1, &x},
-                                 {DNN_OP_RESHAPE_Y, DNN_IS_DESCRIPTOR, 1, &y}));
-    return y;
-}
-
-/* y = how(x, b, t), element by element; b and t may be absent. */
-static dnn_desc apply(draft *d, dnn_desc how, dnn_desc x, dnn_desc b, dnn_desc t, dnn_desc y)
-{
-    dnn_operation(d->g, DNN_OP_POINTWISE,
-                  DNN_ATTRIBUTES({DNN_OP_POINTWISE_HOW, DNN_IS_DESCRIPTOR, 1, &how},
-                                 {DNN_OP_POINTWISE_X, DNN_IS_DESCRIPTOR, 1, &x},
-                                 {DNN_OP_POINTWISE_Y, DNN_IS_DESCRIPTOR, 1, &y},
-                                 {DNN_OP_POINTWISE_B, DNN_IS_DESCRIPTOR, 1, b ? &b : NULL},
-                                 {DNN_OP_POINTWISE_T, DNN_IS_DESCRIPTOR, 1, t ? &t : NULL}));
-    return y;
-}
-
-static dnn_desc mode(draft *d, unsigned mode, unsigned precision)
-{
-    return dnn_make(d->g, DNN_POINTWISE,
-                    DNN_ATTRIBUTES({DNN_POINTWISE_MODE, DNN_IS_POINTWISE_MODE, 1, &mode},
-                                   {DNN_POINTWISE_PRECISION, DNN_IS_TYPE, 1, &precision}));
-}
-
 /* In float32, of one or two operands. */
 static dnn_desc compute(draft *d, unsigned what, dnn_desc x, dnn_desc b, dnn_desc y)
 {
-    return apply(d, mode(d, what, DNN_F32), x, b, NULL, y);
-}
-
-/* Which element of the axis it is, in the form of x. */
-static dnn_desc number_along(draft *d, int64_t axis, dnn_desc x)
-{
-    unsigned mode = DNN_INDEX, precision = DNN_INT32;
-    dnn_desc how = dnn_make(d->g, DNN_POINTWISE,
-                            DNN_ATTRIBUTES({DNN_POINTWISE_MODE, DNN_IS_POINTWISE_MODE, 1, &mode},
-                                           {DNN_POINTWISE_PRECISION, DNN_IS_TYPE, 1, &precision},
-                                           {DNN_POINTWISE_AXIS, DNN_IS_INT64, 1, &axis}));
-    return apply(d, how, x, NULL, NULL, between(d, pairs(d, DNN_INT32)));
+    return dnn_pointwise(d->g, what, DNN_F32, (dnn_desc[3]){x, b}, y);
 }
 
 /* --- what both directions have --- */
 
-/* scale q k^T */
+/* scale q k^T, and the mask */
 static dnn_desc scores(draft *d, dnn_desc q, dnn_desc transposed_k)
 {
-    dnn_desc s = multiply(d, q, transposed_k, between(d, pairs(d, DNN_F32)));
-    return compute(d, DNN_MUL, s, d->scale, between(d, pairs(d, DNN_F32)));
+    dnn_desc s = dnn_multiply(d->g, q, transposed_k, between(d, pairs(d, DNN_F32)));
+    s = compute(d, DNN_MUL, s, d->scale, between(d, pairs(d, DNN_F32)));
+    if (!d->a->is_biased)
+        return s;
+    return compute(d, DNN_ADD, s, operand(d, BIAS, bias(d)), between(d, pairs(d, DNN_F32)));
 }
 
 /* What a query may not look at is less than all else. */
@@ -188,11 +137,33 @@ static dnn_desc hide(draft *d, dnn_desc s)
 {
     if (!d->t->causal)
         return s;
-    dnn_desc query = number_along(d, 2, s), key = number_along(d, 3, s);
-    dnn_desc sees = apply(d, mode(d, DNN_GREATER_OR_EQUAL, DNN_BOOL), query, key, NULL,
-                          between(d, pairs(d, DNN_BOOL)));
+    dnn_desc query = dnn_index(d->g, 2, s, between(d, pairs(d, DNN_INT32)));
+    dnn_desc key = dnn_index(d->g, 3, s, between(d, pairs(d, DNN_INT32)));
+    dnn_desc sees = dnn_pointwise(d->g, DNN_GREATER_OR_EQUAL, DNN_BOOL, (dnn_desc[3]){query, key},
+                                  between(d, pairs(d, DNN_BOOL)));
     dnn_desc nothing = dnn_number(d->g, 4, -INFINITY);
-    return apply(d, mode(d, DNN_SELECT, DNN_F32), s, nothing, sees, between(d, pairs(d, DNN_F32)));
+    return dnn_pointwise(d->g, DNN_SELECT, DNN_F32, (dnn_desc[3]){s, nothing, sees},
+                         between(d, pairs(d, DNN_F32)));
+}
+
+/* 1 for each pair that is kept, else 0. */
+static dnn_desc draw(draft *d)
+{
+    dnn_desc seed = operand(d, SEED, dense(DNN_INT64, 1, 1, 1, 1));
+    dnn_desc offset = operand(d, OFFSET, dense(DNN_INT64, 1, 1, 1, 1));
+    return dnn_draw(d->g, 1.0 - (double)d->a->ratio, seed, offset, between(d, pairs(d, DNN_F32)));
+}
+
+static dnn_desc drop_scale(draft *d)
+{
+    return dnn_number(d->g, 4, 1.0f / (1.0f - d->a->ratio));
+}
+
+/* Probabilities that are kept, larger to match; of that type. */
+static dnn_desc drop(draft *d, dnn_desc p, dnn_desc kept, dnn_desc by, unsigned type)
+{
+    dnn_desc rest = compute(d, DNN_MUL, p, kept, between(d, pairs(d, DNN_F32)));
+    return compute(d, DNN_MUL, rest, by, between(d, pairs(d, type)));
 }
 
 /* --- forward --- */
@@ -202,14 +173,17 @@ static void describe_forward(draft *d)
     const launch_attention *t = d->t;
     dnn_desc q = operand(d, Q, queries(d, t->q_layout));
     dnn_desc s = hide(d, scores(d, q, operand(d, K, transposed(keys(d, t->k_layout)))));
-    dnn_desc max = reduce(d, DNN_REDUCE_MAX, false, s, between(d, rows(d)));
+    dnn_desc max = dnn_reduce(d->g, DNN_REDUCE_MAX, false, s, between(d, rows(d)));
     dnn_desc below = compute(d, DNN_SUB, s, max, between(d, pairs(d, DNN_F32)));
     dnn_desc e = compute(d, DNN_EXP, below, NULL, between(d, pairs(d, DNN_F32)));
-    dnn_desc sum = reduce(d, DNN_REDUCE_ADD, false, e, between(d, rows(d)));
+    dnn_desc sum = dnn_reduce(d->g, DNN_REDUCE_ADD, false, e, between(d, rows(d)));
     dnn_desc log = compute(d, DNN_LOG, sum, NULL, between(d, rows(d)));
     compute(d, DNN_ADD, max, log, operand(d, LSE, rows(d)));
-    dnn_desc p = compute(d, DNN_DIV, e, sum, between(d, pairs(d, d->half)));
-    multiply(d, p, operand(d, V, values(d, t->v_layout)), operand(d, Y, results(d, t->y_layout)));
+    bool drops = d->a->ratio > 0.0f;
+    dnn_desc p = compute(d, DNN_DIV, e, sum, between(d, pairs(d, drops ? DNN_F32 : d->half)));
+    if (drops)
+        p = drop(d, p, draw(d), drop_scale(d), d->half);
+    dnn_multiply(d->g, p, operand(d, V, values(d, t->v_layout)), operand(d, Y, results(d, t->y_layout)));
 }
 
 static void describe_whole(draft *d)
@@ -229,15 +203,16 @@ static void describe_whole(draft *d)
 
 /* --- backward --- */
 
-/* dy . y of every query */
+/* dy . y of every query, which counts what is kept larger */
 static dnn_desc describe_delta(draft *d, dnn_desc dy)
 {
     const launch_attention *t = d->t;
     dnn_form form = results(d, t->y_layout);
     dnn_form products = dense(DNN_F32, t->batch, t->q_heads, t->q_length, t->v_head);
     dnn_desc each = compute(d, DNN_MUL, dy, operand(d, Y, form), between(d, products));
-    dnn_desc sum = reduce(d, DNN_REDUCE_ADD, true, each, between(d, rows(d)));
-    return compute(d, DNN_MUL, sum, dnn_number(d->g, 4, 1.0f), operand(d, DELTA, rows(d)));
+    dnn_desc sum = dnn_reduce(d->g, DNN_REDUCE_ADD, true, each, between(d, rows(d)));
+    dnn_desc by = dnn_number(d->g, 4, 1.0f - d->a->ratio);
+    return compute(d, DNN_MUL, sum, by, operand(d, DELTA, rows(d)));
 }
 
 /* exp(scores - log-sum-exp), which are the probabilities */
@@ -252,32 +227,45 @@ static dnn_desc describe_probabilities(draft *d, dnn_desc q, dnn_desc transposed
 static void describe_gradient(draft *d, dnn_desc x, dnn_desc b, int number, dnn_form y)
 {
     const launch_attention *t = d->t;
-    dnn_desc transposed_x = reshape(d, x, between(d, transposed(pairs(d, d->half))));
+    dnn_desc transposed_x = dnn_reshape(d->g, x, between(d, transposed(pairs(d, d->half))));
     dnn_desc to = operand(d, number, y);
     if (t->q_heads == t->kv_heads) {
-        multiply(d, transposed_x, b, to);
+        dnn_multiply(d->g, transposed_x, b, to);
         return;
     }
     dnn_form every = dense(d->half, t->batch, t->q_heads, t->k_length, y.size[3]);
-    reduce(d, DNN_REDUCE_ADD, true, multiply(d, transposed_x, b, between(d, every)), to);
+    dnn_reduce(d->g, DNN_REDUCE_ADD, true, dnn_multiply(d->g, transposed_x, b, between(d, every)), to);
+}
+
+/* Of scores: (dy v^T - delta) p, where `kept` is not NULL of what is kept, `by` so much larger. */
+static dnn_desc describe_scores(draft *d, dnn_desc dy, dnn_desc delta, dnn_desc p, dnn_desc kept, dnn_desc by)
+{
+    dnn_form v = transposed(values(d, d->t->v_layout));
+    dnn_desc dp = dnn_multiply(d->g, dy, operand(d, V, v), between(d, pairs(d, DNN_F32)));
+    if (kept)
+        dp = compute(d, DNN_MUL, dp, kept, between(d, pairs(d, DNN_F32)));
+    dnn_desc over = compute(d, DNN_SUB, dp, delta, between(d, pairs(d, DNN_F32)));
+    dnn_desc plain = compute(d, DNN_MUL, over, p, between(d, pairs(d, DNN_F32)));
+    if (kept)
+        plain = compute(d, DNN_MUL, plain, by, between(d, pairs(d, DNN_F32)));
+    return compute(d, DNN_MUL, plain, d->scale, between(d, pairs(d, DNN_F32)));
 }
 
 static void describe_backward(draft *d)
 {
     const launch_attention *t = d->t;
+    bool drops = d->a->ratio > 0.0f;
     dnn_desc q = operand(d, Q, queries(d, t->q_layout));
     dnn_form k = keys(d, t->k_layout), v = values(d, t->v_layout);
     dnn_desc dy = operand(d, DY, results(d, t->y_layout)),
              transposed_k = operand(d, K, transposed(k));
     dnn_desc delta = describe_delta(d, dy), p = describe_probabilities(d, q, transposed_k);
-    describe_gradient(d, p, dy, DV, v);
-    dnn_desc dp = multiply(d, dy, operand(d, V, transposed(v)), between(d, pairs(d, DNN_F32)));
-    dnn_desc over = compute(d, DNN_SUB, dp, delta, between(d, pairs(d, DNN_F32)));
-    dnn_desc plain = compute(d, DNN_MUL, over, p, between(d, pairs(d, DNN_F32)));
-    dnn_desc ds = compute(d, DNN_MUL, plain, d->scale, between(d, pairs(d, DNN_F32)));
+    dnn_desc kept = drops ? draw(d) : NULL, by = drops ? drop_scale(d) : NULL;
+    describe_gradient(d, drops ? drop(d, p, kept, by, DNN_F32) : p, dy, DV, v);
+    dnn_desc ds = describe_scores(d, dy, delta, p, kept, by);
     describe_gradient(d, ds, q, DK, k);
-    multiply(d, ds, reshape(d, transposed_k, between(d, k)),
-             operand(d, DQ, queries(d, t->q_layout)));
+    dnn_multiply(d->g, ds, dnn_reshape(d->g, transposed_k, between(d, k)),
+                 operand(d, DQ, queries(d, t->q_layout)));
 }
 
 /* --- plans and runs --- */
@@ -287,21 +275,33 @@ static bool is_head(int64_t n)
     return n > 0 && n % HEAD_STEP == 0 && n <= HEAD_MOST;
 }
 
-static status check(const backend_program *p, const launch_attention *t, int below, error *err)
+static int64_t bias_bytes(const dnn_attention *a)
 {
+    dnn_form f = bias(&(draft){.t = &a->of});
+    return a->is_biased ? f.size[0] * f.stride[0] * (int64_t)sizeof(float) : 0;
+}
+
+static status check(const backend_program *p, const dnn_attention *a, int below, error *err)
+{
+    const launch_attention *t = &a->of;
     int arch = p->backend->arch;
     if (arch < ARCH_FROM || arch >= below)
         return FAIL(err, E_UNSUPPORTED, "cuDNN's attention is not for sm_%d", arch);
     if (t->operands == LAUNCH_F32 || !is_head(t->head) || !is_head(t->v_head))
         return FAIL(err, E_UNSUPPORTED,
                     "cuDNN's attention is of half precision and heads of 8, 16 .. %d", HEAD_MOST);
+    if (t->past > 0)
+        return FAIL(err, E_UNSUPPORTED, "it has keys of the past, and cuDNN's attention is used without them");
+    if (bias_bytes(a) > SCRATCH_MOST)
+        return FAIL(err, E_UNSUPPORTED, "its mask would take %lld bytes as floats, more than %lld",
+                    (long long)bias_bytes(a), (long long)SCRATCH_MOST);
     return dnn_find(DNN_ATTENTION_FROM, err);
 }
 
-static status plan_as(backend_program *p, const launch_attention *t, void (*describe)(draft *),
+static status plan_as(backend_program *p, const dnn_attention *a, void (*describe)(draft *),
                       dnn_graph **ret, error *err)
 {
-    draft d = begin(p, t);
+    draft d = begin(p, a);
     describe(&d);
     dnn_allow(d.g, SCRATCH_MOST);
     TRY(dnn_plan(d.g, false, err));
@@ -309,22 +309,42 @@ static status plan_as(backend_program *p, const launch_attention *t, void (*desc
     return OK;
 }
 
-status dnn_attention_plan(backend_program *p, const launch_attention *t, dnn_graph **ret,
-                          error *err)
+/* One operation has neither mask nor dropout. */
+static bool may_be_whole(const dnn_attention *a)
+{
+    return !a->of.causal && !a->is_biased && a->ratio == 0.0f;
+}
+
+status dnn_attention_plan(backend_program *p, const dnn_attention *a, dnn_graph **ret, error *err)
 {
     error why = ERROR_INIT;
-    TRY(check(p, t, INT_MAX, err));
-    status st = t->causal ? E_UNSUPPORTED : plan_as(p, t, describe_whole, ret, &why);
+    TRY(check(p, a, INT_MAX, err));
+    status st = may_be_whole(a) ? plan_as(p, a, describe_whole, ret, &why) : E_UNSUPPORTED;
     if (st == E_UNSUPPORTED)
-        return plan_as(p, t, describe_forward, ret, err);
+        return plan_as(p, a, describe_forward, ret, err);
     return st == OK ? OK : FAIL(err, st, "%s", why.text);
 }
 
-status dnn_attention_bwd_plan(backend_program *p, const launch_attention *t, dnn_graph **ret,
-                              error *err)
+/* Where its keys end in the middle of a tile, and are not all before the diagonal, Hopper's kernel scores those
+ * behind the end 0 beside a mask: NaN where all others are far below (pytorch/pytorch issue 196678). One query
+ * alone comes to NaN likewise (NVIDIA/cudnn-frontend issue 1072). */
+static status check_bwd(const dnn_attention *a, error *err)
 {
-    TRY(check(p, t, BACKWARD_BELOW, err));
-    return plan_as(p, t, describe_backward, ret, err);
+    const launch_attention *t = &a->of;
+    bool is_square = t->causal && t->q_length <= t->k_length;
+    if ((a->is_biased || a->ratio > 0.0f) && !is_square && t->k_length % TILE_KEYS == TILE_KEYS / 2)
+        return FAIL(err, E_UNSUPPORTED, "cuDNN's gradients beside a mask or dropout may be NaN where there are "
+                                        "64, 192, 320 .. keys");
+    if (t->q_length == 1)
+        return FAIL(err, E_UNSUPPORTED, "cuDNN's gradients may be NaN where there is one query");
+    return OK;
+}
+
+status dnn_attention_bwd_plan(backend_program *p, const dnn_attention *a, dnn_graph **ret, error *err)
+{
+    TRY(check(p, a, BACKWARD_BELOW, err));
+    TRY(check_bwd(a, err));
+    return plan_as(p, a, describe_backward, ret, err);
 }
 
 static void *address(const void *x)
@@ -332,19 +352,32 @@ static void *address(const void *x)
     return (void *)(uintptr_t)x;
 }
 
-status dnn_attention_run(dnn_graph *g, const launch_attention *t, void *scratch, error *err)
+/* What both directions read. */
+static void set_inputs(const dnn_attention *a, void *operands[OPERANDS])
 {
-    void *const operands[OPERANDS] = {
-        [Q] = address(t->q), [K] = address(t->k), [V] = address(t->v), [Y] = t->y, [LSE] = t->lse};
+    const launch_attention *t = &a->of;
+    operands[Q] = address(t->q);
+    operands[K] = address(t->k);
+    operands[V] = address(t->v);
+    operands[Y] = t->y;
+    operands[LSE] = t->lse;
+    operands[BIAS] = address(a->bias);
+    operands[SEED] = address(a->seed);
+    operands[OFFSET] = a->seed ? address(a->seed + 2) : NULL;
+}
+
+status dnn_attention_run(dnn_graph *g, const dnn_attention *a, void *scratch, error *err)
+{
+    void *operands[OPERANDS] = {NULL};
+    set_inputs(a, operands);
     return dnn_run(g, operands, scratch, err);
 }
 
-status dnn_attention_bwd_run(dnn_graph *g, const launch_attention_bwd *b, void *scratch, error *err)
+status dnn_attention_bwd_run(dnn_graph *g, const dnn_attention *a, const launch_attention_bwd *b,
+                             void *scratch, error *err)
 {
-    void *const operands[OPERANDS] = {
-        [Q] = address(b->of.q), [K] = address(b->of.k), [V] = address(b->of.v), [Y] = b->of.y,
-        [LSE] = b->of.lse,      [DY] = address(b->dy),  [DQ] = b->dq,           [DK] = b->dk,
-        [DV] = b->dv,           [DELTA] = b->delta,
-    };
+    void *operands[OPERANDS] = {
+        [DY] = address(b->dy), [DQ] = b->dq, [DK] = b->dk, [DV] = b->dv, [DELTA] = b->delta};
+    set_inputs(a, operands);
     return dnn_run(g, operands, scratch, err);
 }

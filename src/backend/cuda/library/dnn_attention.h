@@ -13,9 +13,13 @@
  * backward where the other went forward.
  *
  * Taken are operands, results and gradients of one half-precision type, heads of a multiple of 8
- * numbers up to 128, on a chip from sm_90 on and, backward, on that kind alone; later ones have the
- * deterministic form for other engines. There is no mask but the causal one, without keys of the
- * past, and no dropout: its bits are ours (backend/drop.h).
+ * numbers up to 256, on a chip from sm_90 on and, backward, on that kind alone; later ones have the
+ * deterministic form for other engines. Keys of the past are not.
+ *
+ * A mask is a tensor of floats that are added to the scores, of the axes along which it differs. None is
+ * -infinity: a tile of scores that all are would come to NaN, so a query that may look at no key is not
+ * known here, and its row is the caller's (launch_attention_blind_rows). Dropout is by cuDNN's random
+ * numbers, of a seed in memory; both directions draw the same ones.
  *
  * Threads: as backend.h says.
  * Source: docs.nvidia.com/deeplearning/cudnn, "Attention".
@@ -26,18 +30,23 @@
 #include "backend/cuda/kernels/attention.h"
 #include "backend/cuda/library/dnn.h"
 
-/* Of t all but addresses, and t->results does not count. E_UNSUPPORTED with the reason where our
- * kernels have to do it. */
-MUST_USE status dnn_attention_plan(backend_program *p, const launch_attention *t, dnn_graph **ret,
-                                   error *err);
-MUST_USE status dnn_attention_bwd_plan(backend_program *p, const launch_attention *t,
-                                       dnn_graph **ret, error *err);
+typedef struct dnn_attention {
+    launch_attention of;    /* its mask, dropout and results do not count */
+    bool is_biased;         /* as of.mask_stride says: 0 along axes of one */
+    float ratio;            /* of what is dropped; 0: nothing is */
+    const float *bias;      /* at a run, like of's addresses */
+    const int64_t *seed;    /* likewise, of LAUNCH_SEED_WORDS: the seed, and at 2 the offset */
+} dnn_attention;
 
-/* With the addresses: those of halves are multiples of 16 bytes. `scratch` is dnn_run's. All three
- * gradients are made. */
-MUST_USE status dnn_attention_run(dnn_graph *g, const launch_attention *t, void *scratch,
-                                  error *err);
-MUST_USE status dnn_attention_bwd_run(dnn_graph *g, const launch_attention_bwd *b, void *scratch,
-                                      error *err);
+/* Of a all but addresses. E_UNSUPPORTED with the reason where our kernels have to do it. */
+MUST_USE status dnn_attention_plan(backend_program *p, const dnn_attention *a, dnn_graph **ret, error *err);
+MUST_USE status dnn_attention_bwd_plan(backend_program *p, const dnn_attention *a, dnn_graph **ret,
+                                       error *err);
+
+/* With the addresses: all are multiples of 16 bytes. `scratch` is dnn_run's. Backward b->of is not
+ * looked at, a->of is, and all three gradients are made. */
+MUST_USE status dnn_attention_run(dnn_graph *g, const dnn_attention *a, void *scratch, error *err);
+MUST_USE status dnn_attention_bwd_run(dnn_graph *g, const dnn_attention *a, const launch_attention_bwd *b,
+                                      void *scratch, error *err);
 
 #endif

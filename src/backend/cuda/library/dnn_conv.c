@@ -1,5 +1,7 @@
 #include "backend/cuda/library/dnn_conv.h"
 
+#include "backend/cuda/library/dnn_operations.h"
+
 enum { AXES_FEWEST = 2 }; /* of an image that cuDNN takes */
 
 typedef struct conv_graph {
@@ -117,16 +119,7 @@ static void add_end(const conv_graph *c, dnn_desc sum, const dnn_form *made)
     const dnn_form row = bias_form(c, made);
     dnn_desc bias = adds ? dnn_operand(c->g, PARTS, &row) : NULL;
     dnn_desc result = dnn_operand(c->g, (int)c->makes, made);
-    dnn_desc how =
-        dnn_make(c->g, DNN_POINTWISE,
-                 DNN_ATTRIBUTES({DNN_POINTWISE_MODE, DNN_IS_POINTWISE_MODE, 1,
-                                 &(unsigned){adds ? DNN_ADD : DNN_IDENTITY}},
-                                {DNN_POINTWISE_PRECISION, DNN_IS_TYPE, 1, &(unsigned){DNN_F32}}));
-    const dnn_attribute of_bias = {DNN_OP_POINTWISE_B, DNN_IS_DESCRIPTOR, 1, adds ? &bias : NULL};
-    dnn_operation(c->g, DNN_OP_POINTWISE,
-                  DNN_ATTRIBUTES({DNN_OP_POINTWISE_HOW, DNN_IS_DESCRIPTOR, 1, &how},
-                                 {DNN_OP_POINTWISE_X, DNN_IS_DESCRIPTOR, 1, &sum},
-                                 {DNN_OP_POINTWISE_Y, DNN_IS_DESCRIPTOR, 1, &result}, of_bias));
+    dnn_pointwise(c->g, adds ? DNN_ADD : DNN_IDENTITY, DNN_F32, (dnn_desc[3]){sum, bias}, result);
 }
 
 status dnn_conv_plan(backend_program *p, const conv_task *t, conv_part makes, dnn_graph **ret,

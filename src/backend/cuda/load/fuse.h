@@ -1,18 +1,22 @@
 /*
  * Groups of nodes whose work one kernel does, found at load by pattern, before anything is planned:
  *
- *     chain       operators of one element each, one behind the other (kernels/chain.h)
- *     in front    a chain whose last value is what a row's normalisation reads: the residual's Add
- * and the dropout before it; or the gradients that a BatchNormalization's gradient reads: the
- *                 gradients' Add and Relu's gradient
- *     Relu        whose gradient stands between it and that of the BatchNormalization before it:
- * the signs it looks at are made again of what the norm's gradient reads anyway averages    of a
- * batch's mean and variance the shares that go into the moving ones, which backward makes beside
- * that norm's gradient behind      a chain that begins with what a normalisation makes: Add and
- * Relu behind a BatchNormalization, the gradients' Add behind that of a LayerNormalization an end
- * what a matmul puts its sums through: a bias, Relu, Gelu, or a gradient of those two, where the
- * way it is multiplied has that (matmul.h) a loss      its gradient, and who judges the same
- * scores: one reading of them for all
+ *     chain      operators of one element each, one behind the other (kernels/chain.h)
+ *     in front   a chain whose last value is what a row's normalisation reads: the residual's Add and the
+ *                dropout before it; or the gradients that a BatchNormalization's gradient reads: the
+ *                gradients' Add and Relu's gradient
+ *     Relu       whose gradient stands between it and that of the BatchNormalization before it: the signs it
+ *                looks at are made again of what the norm's gradient reads anyway
+ *     averages   of a batch's mean and variance: the shares that go into the moving ones, which backward makes
+ *                beside that norm's gradient
+ *     behind     a chain that begins with what a normalisation makes: Add and Relu behind a
+ *                BatchNormalization, the gradients' Add behind that of a LayerNormalization
+ *     an end     what a matmul puts its sums through: a bias, Relu, Gelu, or a gradient of those two, where the
+ *                way it is multiplied has that (matmul.h)
+ *     a loss     its gradient, and who judges the same scores: one reading of them for all
+ *
+ * The patterns are frozen: no GPU has shown yet what any of them saves, and none is added, nor made more
+ * particular, without a measurement. TEQUIO_CUDA_FUSION=0 does without, with the same bits but for ends.
  *
  * A group runs at the turn of its last node, so nobody else may read before what it makes: every
  * other reader of its values stands behind that node. Values that only the group reads take no

@@ -5,9 +5,11 @@
 #include "backend/cuda/library/lt.h"
 #include "backend/cuda/load/fuse.h"
 #include "backend/cuda/load/storage.h"
+#include "backend/cuda/plan/conv.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
+#include "common/base/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +137,22 @@ static status plan_one(backend_program *p, cuda_node *n, error *err)
     return plan_by(cuda_node_is_empty(n) ? cuda_plan_empty : cuda_plan_of[n->node->op], n, err);
 }
 
+static bool is_convolution(graph_op op)
+{
+    return op == OP_CONV || op == OP_CONV_TRANSPOSE || op == OP_CONV_BWD_DATA || op == OP_CONV_BWD_WEIGHTS;
+}
+
+/* Engines that make their code take seconds each: those of a network are planned together. */
+static void plan_convolutions_ahead(backend_program *p)
+{
+    p->only_asks = true;
+    for (int32_t i = 0; i < graph_n_nodes(p->g); i++)
+        if (is_convolution(p->nodes[i].node->op))
+            cuda_conv_ask(&p->nodes[i]);
+    p->only_asks = false;
+    dnn_plan_asked(p, (size_t)thread_cpus(), cuda_queue_ops.enter);
+}
+
 /* Every node is tried, so that the message names all that have no kernel. */
 static status plan_all(backend_program *p, error *err)
 {
@@ -184,8 +202,10 @@ status cuda_load(backend *b, const graph *g, backend_program **ret, error *err)
     for (int32_t i = 0; i < graph_n_nodes(g); i++)
         list_values(p, &p->nodes[i]);
     status st = storage_measure(p, err);
-    if (st == OK)
+    if (st == OK) {
+        plan_convolutions_ahead(p);
         st = plan_all(p, err);
+    }
     if (st == OK)
         *ret = p;
     else

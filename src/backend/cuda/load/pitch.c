@@ -1,7 +1,7 @@
 /*
  * Which values have rows that begin at even places (storage.h). A value has, if its maker can leave
  * it so and all its readers take it so; views, and the gradient of a loss, which may take the
- * scores' place, have what they are of.
+ * scores' place, have what they are of. Frozen: no more values are chosen without a measurement on a GPU.
  */
 #include "backend/cuda/load/storage.h"
 #include "common/base/alloc.h"

@@ -22,11 +22,15 @@ static int64_t volume(const int32_t size[SPATIAL])
 /* --- runs --- */
 
 /* The factor as the kernels will read it; turns it if it is to be. */
-static const void *factor_at(const conv_state *s, conv_part part, const cuda_call *c, int input)
+static status factor_at(const conv_state *s, conv_part part, const cuda_call *c, int input, void **ret,
+                        error *err)
 {
     const conv_extent *l = &s->part[part];
+    *ret = (void *)(uintptr_t)c->in[input];
     if (!l->turns)
-        return c->in[input];
+        return OK;
+    if (s->pads && part == PART_X)
+        return conv_pad_image(s, c, c->in[input], ret, err);
     void *transposed = (char *)c->scratch + l->at;
     launch_type factor = cuda_launch_type(s->factor);
     launch_types t = {.y = factor, .a = l->rounded ? factor : LAUNCH_F32};
@@ -35,7 +39,8 @@ static const void *factor_at(const conv_state *s, conv_part part, const cuda_cal
     else
         launch_channels_last(c->stream, t, transposed, c->in[input], l->outer, l->channels,
                              l->positions);
-    return transposed;
+    *ret = transposed;
+    return OK;
 }
 
 static void run_tiles(const conv_state *s, const cuda_call *c, const void *first,
@@ -59,7 +64,9 @@ static status run_conv(const cuda_node *n, const cuda_call *c, error *err)
 {
     const conv_state *s = n->state;
     const void *bias = n->node->n_in > 2 ? c->in[2] : NULL;
-    const void *first = factor_at(s, s->first, c, 0), *second = factor_at(s, s->second, c, 1);
+    void *first, *second;
+    TRY(factor_at(s, s->first, c, 0, &first, err));
+    TRY(factor_at(s, s->second, c, 1, &second, err));
     char *rest = (char *)c->scratch + s->rest;
     if (s->is_matmul) {
         matmul_operands o = {.a = s->a == s->first ? first : second,
@@ -373,46 +380,67 @@ static status plan_kernels(cuda_node *n, conv_state *s, error *err)
     return plan_tiles(s, err);
 }
 
-static status plan_parts(cuda_node *n, conv_state *s, error *err)
+/* What the node makes of what. */
+static conv_state state_of(const cuda_node *n)
 {
+    switch (n->node->op) {
+    case OP_CONV:
+        return (conv_state){.first = PART_X, .second = PART_W, .makes = PART_Y};
+    case OP_CONV_BWD_WEIGHTS:
+        return (conv_state){.first = PART_X, .second = PART_Y, .makes = PART_W};
+    default: /* ConvTranspose is the gradient of a convolution for its data, and a bias */
+        return (conv_state){.first = PART_Y, .second = PART_W, .makes = PART_X};
+    }
+}
+
+static status begin(conv_state *s, const cuda_node *n, error *err)
+{
+    *s = state_of(n);
+    TRY(describe(s, n, err));
     const graph_value *bias = s->makes != PART_W ? cuda_in(n, 2) : NULL;
     if (bias)
         s->task.end =
             (tile_end){.alpha = 1.0f, .beta = 1.0f, .c = bias, .c_type = DT_F32, .c_column = 1};
-    TRY(plan_kernels(n, s, err));
+    return OK;
+}
+
+void cuda_conv_ask(cuda_node *n)
+{
+    conv_state s;
+    status st = begin(&s, n, NULL);
+    if (st == OK && !is_matmul(&s.task))
+        st = conv_plan_dnn(n->program, &s, NULL);
+    BUG_ON(st == OK && s.dnn);
+}
+
+static status plan_node(cuda_node *n)
+{
+    conv_state *s = cuda_node_alloc(n, sizeof *s);
+    TRY(begin(s, n, n->err));
+    TRY(plan_kernels(n, s, n->err));
     if (s->makes == PART_W && cuda_out(n, 1))
         plan_bias_sums(s);
     n->body = run_conv;
     n->state = s;
-    return reserve_scratch(s, &n->scratch_bytes, err);
+    return reserve_scratch(s, &n->scratch_bytes, n->err);
 }
 
 status cuda_plan_conv(cuda_node *n)
 {
-    conv_state *s = cuda_node_alloc(n, sizeof *s);
-    s->first = PART_X, s->second = PART_W, s->makes = PART_Y;
-    TRY(describe(s, n, n->err));
-    return plan_parts(n, s, n->err);
+    return plan_node(n);
 }
 
 status cuda_plan_conv_bwd_data(cuda_node *n)
 {
-    conv_state *s = cuda_node_alloc(n, sizeof *s);
-    s->first = PART_Y, s->second = PART_W, s->makes = PART_X;
-    TRY(describe(s, n, n->err));
-    return plan_parts(n, s, n->err);
+    return plan_node(n);
 }
 
-/* The gradient of a convolution for its data, and a bias. */
 status cuda_plan_conv_transpose(cuda_node *n)
 {
-    return cuda_plan_conv_bwd_data(n);
+    return plan_node(n);
 }
 
 status cuda_plan_conv_bwd_weights(cuda_node *n)
 {
-    conv_state *s = cuda_node_alloc(n, sizeof *s);
-    s->first = PART_X, s->second = PART_Y, s->makes = PART_W;
-    TRY(describe(s, n, n->err));
-    return plan_parts(n, s, n->err);
+    return plan_node(n);
 }

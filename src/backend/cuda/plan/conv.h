@@ -26,6 +26,7 @@ typedef struct conv_state {
     cuda_matmul matmul;
     conv_part a, b; /* its factors */
     dnn_graph *dnn; /* NULL: not by cuDNN */
+    bool pads;      /* cuDNN gets x, and makes w, with one channel more, of zeros (conv_dnn.c) */
     axes bias_over; /* of a bias that is added behind cuDNN; rank 0: of none */
     conv_task bias; /* the sum that CONV_BWD_WEIGHTS makes beside; cut.pieces 0: none */
     size_t rest;    /* where the scratch behind transposed parts begins */
@@ -55,8 +56,14 @@ static inline void conv_set_layout(conv_operand *o, const conv_extent *l, dtype 
     o->at.position = conv_is_channels_last(l) ? l->channels : 1;
 }
 
+/* Of a convolution or a gradient of one: has cuDNN asked for what its plan function will (backend_program's
+ * `only_asks`). Anything that is wrong that will tell. */
+void cuda_conv_ask(cuda_node *n);
+
 /* By cuDNN; E_UNSUPPORTED with the reason leaves it to be planned another way. */
 MUST_USE status conv_plan_dnn(backend_program *p, conv_state *s, error *err);
+/* x with one channel more, in scratch. */
+MUST_USE status conv_pad_image(const conv_state *s, const cuda_call *c, const void *x, void **ret, error *err);
 MUST_USE status conv_run_dnn(const conv_state *s, const cuda_call *c, const void *first,
                              const void *second, const void *bias, error *err);
 

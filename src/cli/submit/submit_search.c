@@ -1,0 +1,98 @@
+#include "cli/submit/submit_search.h"
+
+#include "cli/tune/search_choice.h"
+#include "common/base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct searching {
+    const submit_request *request;
+    const args *args;
+} searching;
+
+bool submit_is_search(const submit_request *o)
+{
+    return o->job.search && !submit_trial();
+}
+
+typedef struct words {
+    char **at;
+    size_t n, cap;
+} words;
+
+static void add(words *w, char *word)
+{
+    GROW(w->at, w->cap, w->n + 1);
+    w->at[w->n++] = word;
+}
+
+/* Flags of this command line, but for where to write and what to show. */
+static void add_flags(words *w, const args *a)
+{
+    static const char *const left_out[] = {"job-dir", "dry-run", "json", "async", "stream-logs"};
+    for (size_t i = 0; i < a->command->n_flags; i++) {
+        const flag *f = &a->command->flags[i];
+        bool is_left_out = !a->values[i];
+        for (size_t k = 0; k < COUNT_OF(left_out); k++)
+            is_left_out = is_left_out || strcmp(f->name, left_out[k]) == 0;
+        if (is_left_out)
+            continue;
+        add(w, xasprintf("--%s", f->name));
+        if (f->kind != FLAG_SWITCH)
+            add(w, xstrdup(a->values[i]));
+    }
+}
+
+static char **submit_trial_line(const void *user, const char *job_dir, const char *values)
+{
+    const searching *s = user;
+    const submit_request *o = s->request;
+    const char *const *train = submit_request_train_words(o, NULL);
+    words w = {.n = 0};
+    add(&w, xstrdup("tequio"));
+    add(&w, xstrdup("submit"));
+    add(&w, xstrdup(s->args->operands[0]));
+    add_flags(&w, s->args);
+    add(&w, xstrdup("--job-dir"));
+    add(&w, xstrdup(job_dir));
+    add(&w, xstrdup("--"));
+    for (; *train; train++)
+        add(&w, xstrdup(*train));
+    add(&w, xstrdup("--overrides"));
+    add(&w, search_overrides(o->overrides, values));
+    add(&w, NULL);
+    return w.at;
+}
+
+int submit_search(const submit_request *o, const args *a, const target *t, error *err)
+{
+    char digest[65];
+    const searching s = {.request = o, .args = a};
+    search_request r = {.dir = o->job.job_dir, .recovers = true, .command_line = submit_trial_line, .user = &s};
+    const search_choice choice = {
+        .asked = o->job.search,
+        .config_path = o->config_path,
+        .overrides = o->overrides,
+        .trials = -1,
+        .parallel = -1,
+        .failed_most = -1,
+        .seed = -1,
+        .trials_if_absent = 1, /* as AI Platform has it */
+    };
+    if (!t->keeps_files_here)
+        return status_exit_code(FAIL(err, E_UNSUPPORTED, "submit: hyperparameters: a search reads the results of its "
+                                     "trials on this machine; give --target local"));
+    status st = search_choose(&choice, o->resolved, digest, &r, err);
+    if (st != OK) {
+        error_prepend(err, "submit: hyperparameters");
+        return status_exit_code(st);
+    }
+    if (!args_has(a, "dry-run"))
+        return search_run(&r, err);
+    if (!args_has(a, "json"))
+        printf("\na search by %s: %d trials, %d at a time; the tasks above are those of one\n", r.sampler->name,
+               r.trials, r.parallel);
+    return 0;
+}

@@ -1,0 +1,118 @@
+#include "cli/tune/search_choice.h"
+
+#include "cli/run/model_archive.h"
+#include "common/base/alloc.h"
+#include "metric/goal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIALS_MOST = 1000000 };
+
+char *search_overrides(const char *given, const char *values)
+{
+    return given ? xasprintf("(%s) + %s", given, values) : xstrdup(values);
+}
+
+/* That the keys are there, and take such values, is known before the first trial. */
+static status check_keys(const search_choice *choice, error *err)
+{
+    const space *s = &choice->asked->space;
+    double unit[SPACE_PARAMETERS_MOST], point[SPACE_PARAMETERS_MOST];
+    for (int i = 0; i < s->n; i++)
+        unit[i] = 0.5;
+    space_point(s, unit, point);
+    json_t *values = space_values(s, point);
+    char *text = json_dumps(values, JSON_REAL_PRECISION(STUDY_DIGITS));
+    char *overrides = search_overrides(choice->overrides, text);
+    config *c = NULL;
+    status st = config_load(&(config_source){.path = choice->config_path, .overrides = overrides,
+                                             .read_archive = model_archive_config},
+                            &c, err);
+    if (st != OK)
+        error_prepend(err, "with the values %.300s", text);
+    config_destroy(&c);
+    free(overrides);
+    free(text);
+    json_decref(values);
+    return st;
+}
+
+/* What TensorBoard has below a folder of names is here the metric's name alone. */
+static const char *metric_of_tag(const char *tag)
+{
+    const char *slash = strrchr(tag, '/');
+    return slash ? slash + 1 : tag;
+}
+
+static status choose_metric(const search_choice *choice, const config *c, search_request *r, error *err)
+{
+    const search *asked = choice->asked;
+    metric_goal goal = {.n = 0};
+    if (!config_has(c, "validation_data_path"))
+        return FAIL(err, E_CONFIG, "trials are compared by validation data: validation_data_path is missing");
+    if (choice->metric)
+        TRYF(metric_goal_add(&goal, choice->metric, err), err, "--metric");
+    else
+        TRY(metric_goal_settings(c, &goal, err));
+    if (goal.n > 1 && !asked->metric)
+        return FAIL(err, E_CONFIG, "trainer.validation_metric is a sum of %zu metrics; a search has one: give --metric",
+                    goal.n);
+    r->metric = goal.at[0].name;
+    r->better = goal.at[0].sign;
+    if (choice->metric || !asked->metric)
+        return OK;
+    r->metric = metric_of_tag(asked->metric);
+    r->better = asked->better ? asked->better : 1; /* as AI Platform has it */
+    return OK;
+}
+
+static int grid_size(const space *s)
+{
+    double n = 1;
+    for (int i = 0; i < s->n; i++)
+        n *= (double)space_parameter_values(&s->at[i]);
+    return n < TRIALS_MOST ? (int)n : TRIALS_MOST;
+}
+
+static int first_of(int64_t given, int64_t asked, int64_t if_absent)
+{
+    return (int)(given > 0 ? given : asked > 0 ? asked : if_absent);
+}
+
+static status choose_trials(const search_choice *choice, search_request *r, error *err)
+{
+    const search *asked = choice->asked;
+    bool is_grid = r->sampler == &sampler_grid;
+    int all = is_grid ? grid_size(&asked->space) : TRIALS_MOST;
+    r->trials = first_of(choice->trials, asked->trials, is_grid ? all : choice->trials_if_absent);
+    if (!r->trials)
+        return FAIL(err, E_USAGE, "how many trials is missing: give --trials N, or maxTrials");
+    if (r->trials > all)
+        r->trials = all;
+    r->parallel = first_of(choice->parallel, asked->parallel, 1);
+    if (r->parallel > r->trials)
+        r->parallel = r->trials;
+    r->failed_most = first_of(choice->failed_most, asked->failed_most, (r->trials + 1) / 2);
+    return OK;
+}
+
+static status choose_sampler(const search_choice *choice, search_request *r, error *err)
+{
+    const char *asked = choice->asked->algorithm;
+    r->sampler = sampler_named(choice->algorithm ? choice->algorithm : asked ? asked : "gp");
+    return r->sampler->check ? r->sampler->check(&choice->asked->space, err) : OK;
+}
+
+status search_choose(const search_choice *choice, const config *c, char *digest, search_request *ret, error *err)
+{
+    TRY(check_keys(choice, err));
+    TRY(choose_metric(choice, c, ret, err));
+    TRY(choose_sampler(choice, ret, err));
+    TRY(choose_trials(choice, ret, err));
+    config_digest(c, digest);
+    ret->config_digest = digest;
+    ret->space = &choice->asked->space;
+    ret->seed = (uint64_t)(choice->seed >= 0 ? choice->seed : config_int(c, "random_seed"));
+    return OK;
+}

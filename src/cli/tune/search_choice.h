@@ -1,0 +1,28 @@
+/*
+ * From what is asked of a search, by a file and by flags over it, to what is run. Threads: any.
+ */
+#ifndef TEQUIO_CLI_TUNE_SEARCH_CHOICE_H
+#define TEQUIO_CLI_TUNE_SEARCH_CHOICE_H
+
+#include "cli/tune/search_run.h"
+#include "common/config/config.h"
+#include "job/spec/search.h"
+
+typedef struct search_choice {
+    const search *asked;
+    const char *config_path, *overrides; /* of all trials; NULL: none */
+    const char *metric, *algorithm;      /* flags, over what is asked; NULL: not given */
+    int64_t trials, parallel, failed_most, seed; /* likewise; -1: not given */
+    int64_t trials_if_absent;            /* 0: then it is an error */
+} search_choice;
+
+/* Fills in what `choice` decides of a request. `c`, which the request borrows from, is the configuration with those
+ * overrides; digest is SHA256's 65 bytes for it. That keys and values of the space fit it is known then. E_CONFIG,
+ * E_USAGE. */
+MUST_USE status search_choose(const search_choice *choice, const config *c, char *digest, search_request *ret,
+                              error *err);
+
+/* Overrides of a trial over those of people, which may be NULL. The caller frees it. */
+char *search_overrides(const char *given, const char *values);
+
+#endif

@@ -1,0 +1,283 @@
+#include "cli/tune/search_run.h"
+
+#include "cli/tune/trial_process.h"
+#include "cli/tune/trial_result.h"
+#include "cli/tune/tune_report.h"
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/fs.h"
+#include "common/store/lockfile.h"
+#include "tune/trial_journal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct searching {
+    const search_request *request;
+    study study;
+    trial_journal journal;
+    trial_processes processes;
+    int resumed;    /* trials up to this number are looked through for those that did not end */
+    bool is_out;    /* the sampler has nothing left */
+    bool is_ending; /* nothing is begun any more */
+} searching;
+
+static char *file_of(const searching *s, const char *name)
+{
+    return xasprintf("%s/%s", s->request->dir, name);
+}
+
+/* --- beginning trials --- */
+
+static json_t *overrides_of(const searching *s, const trial *t)
+{
+    json_t *values = space_values(s->request->space, t->point);
+    char *goal = xasprintf("%c%s", s->request->better > 0 ? '+' : '-', s->request->metric);
+    json_object_set_new(values, "trainer.validation_metric", json_string(goal));
+    free(goal);
+    return values;
+}
+
+static status search_start_trial(searching *s, const trial *t, error *err)
+{
+    char *job_dir = xasprintf("%s/trials/%d", s->request->dir, t->number);
+    char *log = xasprintf("%s/log/trial-%d.log", s->request->dir, t->number);
+    json_t *overrides = overrides_of(s, t);
+    char *values = json_dumps(overrides, JSON_REAL_PRECISION(STUDY_DIGITS));
+    char **argv = s->request->command_line(s->request->user, job_dir, values);
+    status st = trial_processes_start(&s->processes, t->number, argv, log, err);
+    for (char **word = argv; *word; word++)
+        free(*word);
+    free(argv);
+    free(values);
+    json_decref(overrides);
+    free(log);
+    free(job_dir);
+    return st;
+}
+
+/* The next one that a search before this one left running; NULL: none. */
+static const trial *next_resumed(searching *s)
+{
+    while (s->resumed < s->study.n) {
+        const trial *t = &s->study.trials[s->resumed++];
+        if (t->state == TRIAL_RUNNING)
+            return t;
+    }
+    return NULL;
+}
+
+static status propose(searching *s, const trial **ret, error *err)
+{
+    const search_request *r = s->request;
+    double point[SPACE_PARAMETERS_MOST];
+    *ret = NULL;
+    s->is_out = s->study.n >= r->trials || !r->sampler->propose(&s->study, r->seed, point);
+    if (s->is_out)
+        return OK;
+    json_t *record = study_record_running(&s->study, s->study.n + 1, point);
+    status st = trial_journal_add(&s->journal, &s->study, record, err);
+    json_decref(record);
+    TRY(st);
+    s->resumed = s->study.n;
+    *ret = &s->study.trials[s->study.n - 1];
+    return OK;
+}
+
+static status fill(searching *s, error *err)
+{
+    while (!s->is_ending && !s->is_out && s->processes.running < s->processes.places) {
+        const trial *t = next_resumed(s);
+        if (!t)
+            TRY(propose(s, &t, err));
+        if (t)
+            TRY(search_start_trial(s, t, err));
+    }
+    return OK;
+}
+
+/* --- ends of trials --- */
+
+static status note_failure(searching *s, const trial_process *p, const char *why, error *err)
+{
+    json_t *record = study_record_failed(p->number, why);
+    status st = trial_journal_add(&s->journal, &s->study, record, err);
+    json_decref(record);
+    return st;
+}
+
+static status note_result(searching *s, const trial_process *p, const trial_result *result, error *err)
+{
+    json_t *record = study_record_complete(p->number, result->objective, result->steps);
+    status st = trial_journal_add(&s->journal, &s->study, record, err);
+    json_decref(record);
+    if (st == OK && study_best(&s->study)->number == p->number)
+        st = tune_report_write_best(&s->study, s->request->dir, err);
+    return st;
+}
+
+/* *ret_why: of a failure; the caller frees it. */
+static status judge(searching *s, const trial_process *p, char **ret_why, error *err)
+{
+    trial_result result;
+    error why = ERROR_INIT;
+    char *job_dir = xasprintf("%s/trials/%d", s->request->dir, p->number);
+    *ret_why = NULL;
+    if (child_exit_code(&p->child) != 0)
+        *ret_why = child_describe_failure(&p->child);
+    else if (trial_result_read(job_dir, s->request->metric, &result, &why) != OK)
+        *ret_why = xstrdup(why.text);
+    free(job_dir);
+    return *ret_why ? note_failure(s, p, *ret_why, err) : note_result(s, p, &result, err);
+}
+
+/* Those that go on have done nothing wrong: they end, and are running in the journal. */
+static status check_failures(searching *s, int number, const char *why, error *err)
+{
+    int failed = study_count(&s->study, TRIAL_FAILED);
+    if (!why || failed < s->request->failed_most)
+        return OK;
+    s->is_ending = true;
+    trial_processes_stop(&s->processes);
+    return FAIL(err, E_FAIL, "%d trials have failed, the last one, %d, with %s; %s/log/trial-%d.log says more", failed,
+                number, why, s->request->dir, number);
+}
+
+static status search_take_end(searching *s, trial_process *p, error *err)
+{
+    char *why = NULL;
+    bool was_asked = s->processes.is_stopping || s->is_ending;
+    status st = OK;
+    if (!was_asked || child_exit_code(&p->child) == 0) { /* else it goes on when the search does */
+        st = judge(s, p, &why, err);
+        if (st == OK)
+            tune_report_trial(&s->study, &s->study.trials[p->number - 1],
+                              (double)(clock_us() - p->began_us) * 1e-6, why);
+    }
+    int number = p->number;
+    trial_process_free(&s->processes, p);
+    if (st == OK && !was_asked)
+        st = check_failures(s, number, why, err);
+    free(why);
+    return st;
+}
+
+/* --- the whole --- */
+
+static status turn_until_end(searching *s, error *err)
+{
+    status st = fill(s, err);
+    while (st == OK && s->processes.running) {
+        trial_process *p = NULL;
+        TRY(trial_processes_wait(&s->processes, &p, err));
+        s->is_ending = s->is_ending || s->processes.is_stopping;
+        if (p)
+            st = search_take_end(s, p, err);
+        if (st == OK)
+            st = fill(s, err);
+    }
+    while (st != OK && s->processes.running) { /* those that were asked to leave */
+        trial_process *p = NULL;
+        if (trial_processes_wait(&s->processes, &p, NULL) != OK)
+            break;
+        if (p && search_take_end(s, p, NULL) != OK)
+            break;
+    }
+    return st;
+}
+
+static status verdict(const searching *s, error *err)
+{
+    if (s->processes.is_stopping)
+        return FAIL(err, E_PREEMPTED, "the search was asked to stop after %d of %d trials; --recover goes on",
+                    study_count(&s->study, TRIAL_COMPLETE) + study_count(&s->study, TRIAL_FAILED), s->request->trials);
+    if (!study_best(&s->study))
+        return FAIL(err, E_FAIL, "no trial has come to an end; '%s/log' says why", s->request->dir);
+    tune_report_end(&s->study, s->request->dir, s->request->metric);
+    return OK;
+}
+
+static json_t *head_of(const search_request *r)
+{
+    json_t *head = json_pack("{s:s, s:I, s:s, s:i, s:s}", "algorithm", r->sampler->name, "seed", (json_int_t)r->seed,
+                             "metric", r->metric, "better", r->better, "config", r->config_digest);
+    json_object_set_new(head, "parameters", space_describe(r->space));
+    return head;
+}
+
+static void tell_what_is_there(const searching *s)
+{
+    study then = s->study;
+    tune_report_head(&s->study, s->request->metric);
+    for (then.n = 1; then.n <= s->study.n; then.n++)
+        if (then.trials[then.n - 1].state != TRIAL_RUNNING)
+            tune_report_trial(&then, &then.trials[then.n - 1], -1, NULL);
+}
+
+static status search_all(searching *s, error *err)
+{
+    char *path = file_of(s, "trials.jsonl");
+    json_t *head = head_of(s->request);
+    status st = trial_journal_open(&s->journal, path, head, &s->study, err);
+    json_decref(head);
+    free(path);
+    TRY(st);
+    tell_what_is_there(s);
+    TRY(trial_processes_open(s->request->parallel, &s->processes, err));
+    TRY(turn_until_end(s, err));
+    return verdict(s, err);
+}
+
+static const char lock_name[] = "tune.lock";
+
+static status clear_dir(const char *dir, char *const *names, size_t n, error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *path = xasprintf("%s/%s", dir, names[i]);
+        status st = strcmp(names[i], lock_name) == 0 ? OK : fs_remove_tree(path, err);
+        free(path);
+        TRY(st);
+    }
+    return OK;
+}
+
+/* As `train`: what is there is neither written over nor gone on with unless that is asked for. */
+static status prepare_dir(const search_request *r, error *err)
+{
+    char **names = NULL, *logs = xasprintf("%s/log", r->dir);
+    size_t n = 0;
+    status st = fs_list(r->dir, &names, &n, err);
+    bool is_empty = n == 1; /* but for the lock */
+    if (st == OK && r->forces)
+        st = clear_dir(r->dir, names, n, err);
+    else if (st == OK && !is_empty && !r->recovers)
+        st = FAIL(err, E_CONFIG, "'%s' already exists and is not empty: give another folder, --recover to go on with "
+                  "the search in it, or --force to remove it", r->dir);
+    fs_list_free(names, n);
+    if (st == OK)
+        st = fs_mkdirs(logs, err);
+    free(logs);
+    return st;
+}
+
+int search_run(const search_request *r, error *err)
+{
+    searching s = {.request = r, .journal = TRIAL_JOURNAL_INIT, .processes = {.signals = SIGNALS_INIT}};
+    int lock = -1;
+    char *lock_path = file_of(&s, lock_name);
+    study_init(&s.study, r->space, r->better);
+    status st = fs_mkdirs(r->dir, err);
+    if (st == OK)
+        st = lockfile_take(lock_path, &(lockfile_takeover){.us = 0}, &lock, err);
+    if (st == OK)
+        st = prepare_dir(r, err);
+    if (st == OK)
+        st = search_all(&s, err);
+    trial_processes_close(&s.processes);
+    trial_journal_close(&s.journal);
+    study_fini(&s.study);
+    lockfile_release(&lock, lock_path);
+    free(lock_path);
+    return status_exit_code(st);
+}

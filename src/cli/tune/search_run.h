@@ -1,0 +1,38 @@
+/*
+ * A search: trials are proposed, run as processes, and written down, until there are as many as were asked for.
+ *
+ * DIR/trials.jsonl   the journal (tune/trial_journal.h)
+ * DIR/trials/N       the job dir of trial N
+ * DIR/log/trial-N.log  what it printed
+ * DIR/best           the best so far (tune_report.h)
+ *
+ * A trial that ran when the search was stopped goes on in its job dir when the search does.
+ *
+ * Threads: the main one, before any other is started.
+ */
+#ifndef TEQUIO_CLI_TUNE_SEARCH_RUN_H
+#define TEQUIO_CLI_TUNE_SEARCH_RUN_H
+
+#include "tune/sampler.h"
+
+typedef struct search_request {
+    const char *dir;
+    bool recovers, forces;
+    const space *space;
+    const sampler *sampler;
+    uint64_t seed;
+    const char *metric; /* as evaluations name it */
+    int better;         /* +1: larger is better, -1: smaller */
+    int trials, parallel;
+    int failed_most;    /* the search ends when so many have failed */
+    const char *config_digest; /* of the configuration without values: a search goes on with the same only */
+    /* The command line of a trial, argv[0] included: it trains, or goes on, in `job_dir` with these values over the
+     * configuration, a JSON object of dotted keys. The caller frees the words and the list. */
+    char **(*command_line)(const void *user, const char *job_dir, const char *values);
+    const void *user;
+} search_request;
+
+/* The exit code: 0 with at least one complete trial, 143 after a signal. */
+int search_run(const search_request *r, error *err);
+
+#endif

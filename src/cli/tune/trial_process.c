@@ -1,0 +1,178 @@
+#include "cli/tune/trial_process.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/thread.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+status trial_processes_open(int places, trial_processes *ret, error *err)
+{
+    trial_processes t = {.places = places, .signals = SIGNALS_INIT};
+    TRY(signals_open(true, &t.signals, err));
+    int cpus = thread_cpus() / places;
+    t.threads = cpus > 1 ? cpus : 1;
+    t.at = xcalloc((size_t)places, sizeof *t.at);
+    t.polls = xcalloc((size_t)(1 + places * CHILD_STREAMS), sizeof *t.polls);
+    *ret = t;
+    return OK;
+}
+
+static void drop_line(void *user, child *c, int stream, const char *line, bool is_bar)
+{
+    (void)user, (void)c, (void)stream, (void)line, (void)is_bar; /* the child has it in its log */
+}
+
+static void drain(child *c)
+{
+    for (int stream = 0; stream < CHILD_STREAMS; stream++)
+        while (child_read(c, stream, drop_line, NULL))
+            ;
+}
+
+void trial_processes_close(trial_processes *t)
+{
+    for (int i = 0; i < t->places; i++)
+        if (t->at[i].number) {
+            child_kill(&t->at[i].child, SIGKILL);
+            waitpid(t->at[i].child.pid, NULL, 0);
+            child_fini(&t->at[i].child);
+        }
+    signals_close(&t->signals);
+    free(t->at);
+    free(t->polls);
+    *t = (trial_processes){.signals = SIGNALS_INIT};
+}
+
+/* --- starting --- */
+
+/* This process's, with what a trial is told in the place of what was there. */
+static char **environment_of(const trial_processes *t, int number)
+{
+    extern char **environ;
+    static const char *const replaced[] = {"TF_CONFIG=", "CLOUD_ML_TRIAL_ID="};
+    size_t n = 0;
+    while (environ[n])
+        n++;
+    char **e = xcalloc(n + 4, sizeof *e);
+    n = 0;
+    for (char **from = environ; *from; from++) {
+        bool is_ours = false;
+        for (size_t i = 0; i < COUNT_OF(replaced); i++)
+            is_ours = is_ours || strncmp(*from, replaced[i], strlen(replaced[i])) == 0;
+        if (!is_ours)
+            e[n++] = xstrdup(*from);
+    }
+    e[n++] = xasprintf("TF_CONFIG={\"task\": {\"trial\": \"%d\"}}", number);
+    e[n++] = xasprintf("CLOUD_ML_TRIAL_ID=%d", number);
+    if (!getenv("OMP_NUM_THREADS"))
+        e[n] = xasprintf("OMP_NUM_THREADS=%d", t->threads);
+    return e;
+}
+
+static trial_process *free_place(trial_processes *t)
+{
+    for (int i = 0; i < t->places; i++)
+        if (!t->at[i].number)
+            return &t->at[i];
+    BUG("a trial without a place");
+}
+
+status trial_processes_start(trial_processes *t, int number, char *const *argv, const char *log_path, error *err)
+{
+    trial_process *p = free_place(t);
+    char **environment = environment_of(t, number);
+    child_start start = {.task = {.role = ROLE_MASTER, .index = number},
+                         .log_path = log_path,
+                         .argv = argv,
+                         .envp = environment,
+                         .listen_fd = -1};
+    status st = child_run(&p->child, &start, err);
+    for (char **e = environment; *e; e++)
+        free(*e);
+    free(environment);
+    if (st != OK)
+        return st;
+    p->number = number;
+    p->began_us = clock_us();
+    t->running++;
+    return OK;
+}
+
+/* --- waiting --- */
+
+static void signal_all(trial_processes *t, int signal)
+{
+    for (int i = 0; i < t->places; i++)
+        if (t->at[i].number)
+            child_kill(&t->at[i].child, signal);
+}
+
+void trial_processes_stop(trial_processes *t)
+{
+    signal_all(t, SIGTERM);
+}
+
+static trial_process *ended(trial_processes *t)
+{
+    for (int i = 0; i < t->places; i++)
+        if (t->at[i].number && (t->at[i].child.has_ended || child_reap(&t->at[i].child)))
+            return &t->at[i];
+    return NULL;
+}
+
+static status wait_for_words(trial_processes *t, error *err)
+{
+    nfds_t n = 0;
+    t->polls[n++] = (struct pollfd){.fd = t->signals.fd, .events = POLLIN};
+    for (int i = 0; i < t->places; i++)
+        for (int k = 0; k < CHILD_STREAMS; k++) {
+            int fd = t->at[i].number ? t->at[i].child.streams[k].fd : -1;
+            t->polls[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+        }
+    if (poll(t->polls, n, -1) < 0 && errno != EINTR)
+        return FAIL(err, E_IO, "wait for trials: %s", strerror(errno));
+    for (int i = 0; i < t->places; i++)
+        if (t->at[i].number)
+            drain(&t->at[i].child);
+    return OK;
+}
+
+/* True: one of them asks for an end. */
+static bool take_signals(const trial_processes *t)
+{
+    bool asks = false;
+    for (int signal; signals_next(&t->signals, &signal);)
+        asks = asks || signal != SIGCHLD;
+    return asks;
+}
+
+status trial_processes_wait(trial_processes *t, trial_process **ret, error *err)
+{
+    for (;;) {
+        *ret = ended(t);
+        if (*ret) {
+            drain(&(*ret)->child);
+            return OK;
+        }
+        if (take_signals(t)) {
+            bool is_second = t->is_stopping;
+            t->is_stopping = true;
+            signal_all(t, is_second ? SIGKILL : SIGTERM);
+            if (!is_second)
+                return OK;
+        }
+        TRY(wait_for_words(t, err));
+    }
+}
+
+void trial_process_free(trial_processes *t, trial_process *p)
+{
+    child_fini(&p->child);
+    *p = (trial_process){.number = 0};
+    t->running--;
+}

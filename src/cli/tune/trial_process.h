@@ -1,0 +1,45 @@
+/*
+ * Trials as processes: each runs `tequio` with a command line of its own and leaves its job in a folder. They die
+ * with the one that started them. What they print goes into a log file.
+ *
+ * Threads: the main one, which waits in poll(2).
+ */
+#ifndef TEQUIO_CLI_TUNE_TRIAL_PROCESS_H
+#define TEQUIO_CLI_TUNE_TRIAL_PROCESS_H
+
+#include "job/process/child.h"
+#include "job/process/signals.h"
+
+typedef struct trial_process {
+    child child;
+    int number;       /* of the trial; 0: this place is free */
+    int64_t began_us;
+} trial_process;
+
+typedef struct trial_processes {
+    trial_process *at; /* [places] */
+    int places, running;
+    int threads;       /* OMP_NUM_THREADS of each, where the environment has none */
+    bool is_stopping;  /* a signal asked for an end */
+    signals signals;
+    struct pollfd *polls;
+} trial_processes;
+
+MUST_USE status trial_processes_open(int places, trial_processes *ret, error *err);
+/* Kills what still runs. */
+void trial_processes_close(trial_processes *t);
+
+/* There must be a free place. argv[0] included. The trial reads its number in CLOUD_ML_TRIAL_ID and in TF_CONFIG's
+ * task.trial. E_IO. */
+MUST_USE status trial_processes_start(trial_processes *t, int number, char *const *argv, const char *log_path,
+                                      error *err);
+
+/* Waits until one has ended: *ret is it, to be freed by trial_process_free. Or until a signal came that asks for an
+ * end: *ret is NULL, and all are asked to leave; the second time they are killed. */
+MUST_USE status trial_processes_wait(trial_processes *t, trial_process **ret, error *err);
+void trial_process_free(trial_processes *t, trial_process *p);
+
+/* SIGTERM: each takes a checkpoint and leaves with 143. */
+void trial_processes_stop(trial_processes *t);
+
+#endif

@@ -1,0 +1,110 @@
+#include "cli/tune/tune_report.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIGURE_WIDTH = 10, CONFIG_MOST = 16 << 20 };
+
+static int width_of(const space_parameter *p)
+{
+    int n = (int)strlen(p->name);
+    return n < FIGURE_WIDTH ? FIGURE_WIDTH : n;
+}
+
+void tune_report_head(const study *s, const char *metric)
+{
+    printf("trial  %*s  %*s  steps  seconds", FIGURE_WIDTH, metric, FIGURE_WIDTH, "best");
+    for (int i = 0; i < s->space->n; i++)
+        printf("  %*s", width_of(&s->space->at[i]), s->space->at[i].name);
+    printf("\n");
+    fflush(stdout);
+}
+
+static void print_values(const study *s, const trial *t)
+{
+    json_t *values = space_values(s->space, t->point);
+    for (int i = 0; i < s->space->n; i++) {
+        const space_parameter *p = &s->space->at[i];
+        const json_t *value = json_object_get(values, p->name);
+        char *text = json_is_string(value) ? xstrdup(json_string_value(value))
+                                           : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        printf("  %*s", width_of(p), text);
+        free(text);
+    }
+    json_decref(values);
+}
+
+void tune_report_trial(const study *s, const trial *t, double seconds, const char *why)
+{
+    const trial *best = study_best(s);
+    char figure[32] = "failed", leader[32] = "", steps[32] = "", time[32] = "";
+    if (t->state == TRIAL_COMPLETE) {
+        snprintf(figure, sizeof figure, "%.5g", t->objective);
+        snprintf(steps, sizeof steps, "%" PRId64, t->steps);
+    }
+    if (best)
+        snprintf(leader, sizeof leader, "%.5g", best->objective);
+    if (seconds >= 0)
+        snprintf(time, sizeof time, "%.1f", seconds);
+    printf("%5d  %*s  %*s  %5s  %7s", t->number, FIGURE_WIDTH, figure, FIGURE_WIDTH, leader, steps, time);
+    print_values(s, t);
+    printf("%s%s\n", why ? "  " : "", why ? why : "");
+    fflush(stdout);
+}
+
+/* --- the best --- */
+
+static status write_config(const char *dir, int number, error *err)
+{
+    char *from = xasprintf("%s/trials/%d/config.json", dir, number), *to = xasprintf("%s/best/config.json", dir);
+    buf text = BUF_INIT;
+    status st = fs_read(from, CONFIG_MOST, &text, err);
+    if (st == OK)
+        st = fs_write_atomic(to, text.data, text.size, err);
+    buf_fini(&text);
+    free(to);
+    free(from);
+    return st;
+}
+
+static status write_trial(const study *s, const char *dir, const trial *best, error *err)
+{
+    char *path = xasprintf("%s/best/trial.json", dir);
+    json_t *tree = json_pack("{s:i, s:f, s:I}", "trial", best->number, "objective", best->objective, "steps",
+                             (json_int_t)best->steps);
+    json_object_set_new(tree, "values", space_values(s->space, best->point));
+    char *text = json_dumps(tree, JSON_INDENT(2) | JSON_REAL_PRECISION(STUDY_DIGITS));
+    status st = fs_write_atomic(path, text, strlen(text), err);
+    free(text);
+    json_decref(tree);
+    free(path);
+    return st;
+}
+
+status tune_report_write_best(const study *s, const char *dir, error *err)
+{
+    const trial *best = study_best(s);
+    char *folder = xasprintf("%s/best", dir);
+    status st = fs_mkdirs(folder, err);
+    if (st == OK)
+        st = write_config(dir, best->number, err);
+    if (st == OK)
+        st = write_trial(s, dir, best, err);
+    free(folder);
+    return st;
+}
+
+void tune_report_end(const study *s, const char *dir, const char *metric)
+{
+    const trial *best = study_best(s);
+    printf("\n%d trials, %d failed; the best is trial %d: %s %.5g\n\nresults:\n", s->n, study_count(s, TRIAL_FAILED),
+           best->number, metric, best->objective);
+    printf("  %s/best/config.json  its configuration\n", dir);
+    printf("  %s/trials/%d  its job, with the weights\n", dir, best->number);
+    printf("  %s/trials.jsonl  all trials\n", dir);
+}

@@ -1,0 +1,15 @@
+#include "common/base/base64.h"
+
+#include <sodium.h>
+
+bool base64_read(const char *text, size_t n, buf *ret)
+{
+    size_t bytes = 0;
+    buf_reserve(ret, n / 4 * 3 + 4);
+    if (sodium_base642bin((unsigned char *)ret->data + ret->size, n / 4 * 3 + 3, text, n, NULL, &bytes, NULL,
+                          sodium_base64_VARIANT_ORIGINAL) != 0)
+        return false;
+    ret->size += bytes;
+    ret->data[ret->size] = '\0';
+    return true;
+}

@@ -22,8 +22,9 @@
 #include <zmq.h>
 
 /* So many the kernel keeps until libzmq takes them; when there are more, they try again. So many
- * that were sent away or have left libzmq may have on its hands. */
-enum { BACKLOG = 128, GONE_MAX = 128 };
+ * that were sent away or have left libzmq may have on its hands. Each of both, and each that is here,
+ * costs a quarter of a megabyte at the most (strangers.h). */
+enum { BACKLOG = 64, GONE_MAX = 64 };
 
 /* Of those who came before the socket was prepared, to one that a launcher holds open, no SYN is
  * kept: they are accepted at once. */

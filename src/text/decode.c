@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes that a step may leave, and more for each byte of the tokens. */
+enum { MOST = 64 << 10, MOST_OF_BYTE = 64 };
+
 struct decoder {
     decode_step *steps;
     size_t n, cap;
@@ -177,13 +180,15 @@ void decoder_destroy(decoder **d)
 
 status decoder_apply(const decoder *d, decode_texts *t, buf *ret, error *err)
 {
-    size_t bytes;
+    size_t bytes, most = MOST + MOST_OF_BYTE * t->text.size;
     decode_texts other = {.n = 0};
     status st = OK;
     for (size_t i = 0; d && i < d->n && st == OK; i++) {
         other.n = 0;
+        other.most = most;
         buf_clear(&other.text);
         st = d->steps[i].apply(&d->steps[i], t, &other, err);
+        st = st == OK ? decode_check_grown(&other, err) : st;
         decode_texts swap = *t;
         *t = other;
         other = swap;

@@ -39,6 +39,13 @@ static void clean_up(buf *text, size_t begin)
 
 /* --- the steps --- */
 
+status decode_check_grown(const decode_texts *out, error *err)
+{
+    if (out->text.size > out->most)
+        return FAIL(err, E_DATA, "the tokenizer's decoders make a text of more than %zu bytes of these tokens", out->most);
+    return OK;
+}
+
 status decode_word_piece(const decode_step *s, const decode_texts *in, decode_texts *out, error *err)
 {
     (void)err;
@@ -216,6 +223,7 @@ status decode_replace(const decode_step *s, const decode_texts *in, decode_texts
                 chars_next(text + end, &n);
             done = end;
             from = begin == end ? end + (uint32_t)n : end;
+            st = decode_check_grown(out, err);
         }
         buf_add(&out->text, text + done, bytes - done);
         decode_texts_end(out);

@@ -1,4 +1,8 @@
-/* The steps of a decoder (decode.h), which make new texts of those of the one before. Pure functions. */
+/*
+ * The steps of a decoder (decode.h), which make new texts of those of the one before. Pure functions.
+ * Errors: E_DATA, when a pattern wants too many steps or the text grows beyond every use, as by replacements of
+ * replacements.
+ */
 #ifndef TEQUIO_TEXT_DECODE_STEPS_H
 #define TEQUIO_TEXT_DECODE_STEPS_H
 
@@ -19,6 +23,9 @@ struct decode_step {
     int64_t start, stop;
     pattern *pattern;
 };
+
+/* Whether the text is as long as it may be at the most. */
+status decode_check_grown(const decode_texts *out, error *err);
 
 status decode_word_piece(const decode_step *s, const decode_texts *in, decode_texts *out, error *err);
 status decode_byte_level(const decode_step *s, const decode_texts *in, decode_texts *out, error *err);

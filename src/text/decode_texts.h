@@ -8,6 +8,7 @@ typedef struct decode_texts {
     buf text;
     size_t *ends; /* [n] */
     size_t n, cap;
+    size_t most; /* bytes that the text may have as the next is begun */
 } decode_texts;
 
 void decode_texts_add(decode_texts *t, const char *text, size_t bytes);

@@ -22,6 +22,8 @@ struct step {
 };
 
 enum { GROWTH = 12 }; /* bytes that one becomes; U+FDFA is 3, and 33 decomposed */
+/* Bytes that all steps may leave, and more for each byte of the text. */
+enum { MOST = 64 << 10, MOST_OF_BYTE = 64 };
 
 struct normalizer {
     step *steps;
@@ -34,6 +36,13 @@ void normalize_scratch_fini(normalize_scratch *s)
     run_fini(&s->between[1]);
     forms_scratch_fini(&s->forms);
     pattern_scratch_destroy(&s->patterns);
+}
+
+static status check_grown(const normalize_scratch *scratch, const run *out, error *err)
+{
+    if (out->bytes > scratch->most)
+        return FAIL(err, E_DATA, "the tokenizer's normalizers make a text %d times as long, and longer", MOST_OF_BYTE);
+    return OK;
 }
 
 /* --- the steps --- */
@@ -197,6 +206,7 @@ static status apply_replace(const step *s, normalize_scratch *scratch, rewrite *
         w->at = w->of.begin + end;
         for (const char *c = s->content; *c; c += n)
             rewrite_put(w, chars_next(c, &n), 1);
+        TRY(check_grown(scratch, w->out, err));
         if (begin == end && end < bytes)
             chars_next(text + end, &n);
         from = begin == end ? end + (uint32_t)n : end;
@@ -376,15 +386,18 @@ static status check_growth(const step *s, piece of, const run *out, error *err)
 
 status normalizer_apply(const normalizer *n, normalize_scratch *s, const run *in, piece of, run *out, error *err)
 {
+    uint64_t most = MOST + (uint64_t)MOST_OF_BYTE * (of.end - of.begin);
     for (size_t i = 0; n && i < n->n && of.begin < of.end; i++) {
         bool is_last = i + 1 == n->n;
         run *to = is_last ? out : &s->between[i % 2];
         if (!is_last)
             run_clear(to);
         uint32_t begin = to->bytes;
+        s->most = begin + most;
         TRY(check_growth(&n->steps[i], of, to, err));
         rewrite w = rewrite_begin(in, to, of);
         TRY(n->steps[i].apply(&n->steps[i], s, &w, err));
+        TRY(check_grown(s, to, err));
         in = to;
         of = (piece){begin, to->bytes, of.origin, PIECE_OPEN};
     }

@@ -16,6 +16,7 @@ typedef struct normalize_scratch {
     run between[2];
     forms_scratch forms;
     pattern_scratch *patterns;
+    uint64_t most; /* bytes that the step at work may leave in its run */
 } normalize_scratch;
 
 void normalize_scratch_fini(normalize_scratch *s);
@@ -24,7 +25,7 @@ void normalize_scratch_fini(normalize_scratch *s);
 MUST_USE status normalizer_load(const json_t *value, const char *place, normalizer **ret, error *err);
 void normalizer_destroy(normalizer **n);
 
-/* Appends what becomes of the piece to `out`. */
+/* Appends what becomes of the piece to `out`. E_DATA: it grew beyond every use, as by replacements of replacements. */
 MUST_USE status normalizer_apply(const normalizer *n, normalize_scratch *s, const run *in, piece of, run *out,
                                  error *err);
 

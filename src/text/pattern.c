@@ -19,7 +19,12 @@ struct pattern {
 
 struct pattern_scratch {
     pcre2_match_data *match;
+    pcre2_match_context *context;
 };
+
+/* Backtracking of one search: a fixed amount, and more for each byte. An expression that wants more wants time that
+ * grows with the square of the text, or worse. */
+enum { STEPS = 20000, STEPS_OF_BYTE = 16 };
 
 /* White_Space, as Oniguruma has it; PCRE2's \s has U+180E too. */
 #define SPACES "\\t-\\r \\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}"
@@ -183,7 +188,8 @@ pattern_scratch *pattern_scratch_create(void)
 {
     pattern_scratch *s = xcalloc(1, sizeof *s);
     s->match = pcre2_match_data_create(1, NULL);
-    BUG_ON(!s->match);
+    s->context = pcre2_match_context_create(NULL);
+    BUG_ON(!s->match || !s->context);
     return s;
 }
 
@@ -192,6 +198,7 @@ void pattern_scratch_destroy(pattern_scratch **s)
     if (!*s)
         return;
     pcre2_match_data_free((*s)->match);
+    pcre2_match_context_free((*s)->context);
     free(*s);
     *s = NULL;
 }
@@ -207,9 +214,11 @@ status pattern_find(const pattern *p, pattern_scratch *s, const char *text, uint
         return OK;
     }
     PCRE2_SPTR subject = (PCRE2_SPTR)text;
-    int rc = pcre2_match(p->code, subject, bytes, from, PCRE2_NO_UTF_CHECK, s->match, NULL);
+    uint64_t steps = STEPS + (uint64_t)STEPS_OF_BYTE * (bytes - from);
+    pcre2_set_match_limit(s->context, steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX);
+    int rc = pcre2_match(p->code, subject, bytes, from, PCRE2_NO_UTF_CHECK, s->match, s->context);
     if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
-        rc = pcre2_match(p->code, subject, bytes, from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, s->match, NULL);
+        rc = pcre2_match(p->code, subject, bytes, from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, s->match, s->context);
     if (rc < 0 && rc != PCRE2_ERROR_NOMATCH) {
         PCRE2_UCHAR why[256];
         pcre2_get_error_message(rc, why, sizeof why);

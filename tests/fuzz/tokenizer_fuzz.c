@@ -8,6 +8,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+enum { PAIR_BYTES = 256, DECODED = 64 }; /* windows of a pair may be as many as the square of its tokens */
+
 static bool is_edge(const tokenizer_input *text, size_t at)
 {
     return at == text->bytes || (at < text->bytes && ((unsigned char)text->text[at] & 0xC0) != 0x80);
@@ -25,7 +27,8 @@ static void check(const tokenizer *t, const tokenizer_encodings *all, const toke
         }
         buf decoded = BUF_INIT;
         error err = ERROR_INIT;
-        BUG_ON(tokenizer_decode(t, e->ids, e->n, k % 2, &decoded, &err) != OK && err.text[0] == '\0');
+        if (k < DECODED)
+            BUG_ON(tokenizer_decode(t, e->ids, e->n, k % 2, &decoded, &err) != OK && err.text[0] == '\0');
         buf_fini(&decoded);
     }
 }
@@ -45,6 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tokenizer_truncation truncation = {.max_length = 12, .stride = 3};
     tokenizer_scratch *s = tokenizer_scratch_create();
     for (int i = 0; i < 4; i++) { /* alone and in pairs, as the file says and in windows */
+        if (i % 2 && text.bytes > PAIR_BYTES)
+            continue;
         tokenizer_options o = {.truncation = i < 2 ? NULL : &truncation, .no_special_tokens = i == 3};
         tokenizer_encodings all;
         error_clear(&err);

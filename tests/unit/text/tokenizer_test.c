@@ -218,6 +218,42 @@ static void truncation_that_leaves_nothing_is_an_error(void **state)
     tokenizer_destroy(&t);
 }
 
+/* The text is so many times 'a'. */
+static void refuses_text(const char *json, size_t bytes, const char *message)
+{
+    tokenizer *t = parse(json);
+    tokenizer_scratch *s = tokenizer_scratch_create();
+    tokenizer_encodings all;
+    error err = ERROR_INIT;
+    char *text = xmalloc(bytes);
+    memset(text, 'a', bytes);
+    assert_int_equal(encode(t, text, bytes, NULL, s, &all, &err), E_DATA);
+    assert_non_null(strstr(err.text, message));
+    free(text);
+    tokenizer_scratch_destroy(&s);
+    tokenizer_destroy(&t);
+}
+
+static void what_would_never_end_is_refused(void **state)
+{
+    (void)state;
+#define TWICE "{\"type\": \"Replace\", \"pattern\": {\"Regex\": \"(?=a)|(?<=a)\"}, \"content\": \"aaaaaaaa\"}"
+#define FOLD TWICE ", " TWICE ", " TWICE ", " TWICE
+    refuses_text("{" WORDS ", \"normalizer\": {\"type\": \"Sequence\", \"normalizers\": [" FOLD ", " FOLD "]}}", 3000,
+                 "the tokenizer's normalizers make a text 64 times as long, and longer");
+    refuses_text("{" WORDS ", \"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": \"(a|aa)+[bc]\"}, "
+                 "\"behavior\": \"Isolated\", \"invert\": false}}", 3000,
+                 "a pattern of the tokenizer, at byte 0 of 3000: match limit exceeded");
+
+    tokenizer *t = parse("{" WORDS ", \"decoder\": {\"type\": \"Sequence\", \"decoders\": [" FOLD ", " FOLD "]}}");
+    buf text = BUF_INIT;
+    error err = ERROR_INIT;
+    assert_int_equal(tokenizer_decode(t, (int32_t[]){1}, 1, false, &text, &err), E_DATA);
+    assert_non_null(strstr(err.text, "the tokenizer's decoders make a text of more than 65600 bytes of these tokens"));
+    buf_fini(&text);
+    tokenizer_destroy(&t);
+}
+
 static void sizes_and_roles_are_told(void **state)
 {
     (void)state;
@@ -293,6 +329,7 @@ int main(void)
         cmocka_unit_test(text_that_is_none_is_refused_with_its_byte),
         cmocka_unit_test(a_word_without_a_token_for_unknown_ones_is_an_error),
         cmocka_unit_test(truncation_that_leaves_nothing_is_an_error),
+        cmocka_unit_test(what_would_never_end_is_refused),
         cmocka_unit_test(sizes_and_roles_are_told),
         cmocka_unit_test(a_scratch_serves_several_tokenizers),
         cmocka_unit_test(threads_share_a_tokenizer),

@@ -42,7 +42,8 @@ static void clean_up(buf *text, size_t begin)
 status decode_check_grown(const decode_texts *out, error *err)
 {
     if (out->text.size > out->most)
-        return FAIL(err, E_DATA, "the tokenizer's decoders make a text of more than %zu bytes of these tokens", out->most);
+        return FAIL(err, E_DATA, "the tokenizer's decoders make a text of more than %zu bytes of these tokens",
+                    out->most);
     return OK;
 }
 

@@ -101,6 +101,10 @@ static status find_source(evaluation_metrics *m, const dataset *d, const model_r
         return FAIL(err, E_CONFIG,
                     "model.metrics: the loss %s compares no scores with one field of labels, which metrics are of",
                     loss.kind);
+    if (loss.has_probabilities)
+        return FAIL(err, E_CONFIG, "model.metrics: the field '%s' has probabilities of classes; metrics are of labels "
+                    "that are classes, accuracy apart",
+                    loss.label[0]->name);
     TRY(prediction_of(r, g, &m->says, err));
     m->label = loss.label[0]->name;
     m->has_classes = loss.label[0]->dtype == DT_I64;

@@ -14,14 +14,6 @@ const graph_shape *net_shape(const net *n)
     return &graph_value_at(n->g, n->end)->shape;
 }
 
-bool net_is_label(const net *n, const data_field *f)
-{
-    for (size_t i = 0; i < n->loss->n_labels; i++)
-        if (n->loss->label[i] == f)
-            return true;
-    return false;
-}
-
 const data_field *net_find(const net *n, const char *name, dtype type)
 {
     const model_request *r = n->request;
@@ -30,7 +22,7 @@ const data_field *net_find(const net *n, const char *name, dtype type)
             return &r->fields[i];
     for (size_t i = 0; i < r->n_fields; i++) {
         const data_field *f = &r->fields[i];
-        if (f->dtype == type && !net_is_label(n, f))
+        if (f->dtype == type && !loss_reads(n->loss, f))
             return f;
     }
     return NULL;

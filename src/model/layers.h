@@ -56,7 +56,6 @@ typedef struct pool_layer {
 
 /* The input of a field of the data, made when it is first asked for. E_CONFIG: no such field. */
 MUST_USE status net_field(net *n, const data_field *field, graph_val *ret, error *err);
-bool net_is_label(const net *n, const data_field *field);
 /* The field of that name; or, `name` being NULL or unknown, the first that is no label and
  * has this type. NULL if there is none. */
 const data_field *net_find(const net *n, const char *name, dtype type);

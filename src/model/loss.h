@@ -1,8 +1,9 @@
 /*
  * Losses: what `model.loss` makes of a model's outputs and the labels.
  *
- *   cross_entropy         labels int64 [batch, d...] with classes; scores [batch, d..., classes]
- *                         or, with d, [batch, classes, d...]
+ *   cross_entropy         labels int64 [batch, d...] with classes, or float32 [batch, d..., classes],
+ *                         a probability for each; scores [batch, d..., classes] or, with d,
+ *                         [batch, classes, d...]
  *   binary_cross_entropy  labels float32 in 0 .. 1, or int64 of two classes; one logit for each of
  *                         them. A Sigmoid at the model's end is taken off: the loss reads what
  *                         went into it
@@ -12,8 +13,9 @@
  *   output                the model has made its loss itself
  *
  * Each is the mean over the labels of the batch, as PyTorch's. Labels that are `model.ignore_index`
- * (cross_entropy, span) do not count. model.label_smoothing and model.class_weights change cross_entropy, in training
- * and evaluation alike.
+ * (cross_entropy, span) do not count. model.label_smoothing and model.class_weights change cross_entropy,
+ * model.focal_gamma that and binary_cross_entropy (Lin et al. 2017), in training and evaluation alike. With
+ * model.sample_weights the mean is by the weights of examples.
  * Threads: pure functions.
  */
 #ifndef TEQUIO_MODEL_LOSS_H
@@ -34,6 +36,10 @@ typedef struct model_loss {
     int64_t ignore_index;
     double label_smoothing;                 /* cross_entropy; 0: none */
     const json_t *class_weights;            /* likewise; NULL: all 1 */
+    bool has_probabilities;                 /* cross_entropy: labels are those of classes */
+    double focal_gamma;                     /* 0: the loss is not focal */
+    double focal_alpha;                     /* binary_cross_entropy: of labels that are 1; < 0: both count alike */
+    const data_field *sample_weights;       /* NULL: all 1 */
 } model_loss;
 
 typedef struct net_outputs {
@@ -42,8 +48,11 @@ typedef struct net_outputs {
     graph_val loss;                         /* GRAPH_NONE, or the model's own */
 } net_outputs;
 
-/* E_CONFIG if the data lack the labels. */
+/* E_CONFIG if the data lack the labels or weights, or options do not go together. */
 MUST_USE status loss_choose(const model_request *request, arena *a, model_loss *ret, error *err);
+
+/* Is the field a label or a weight, and no input of the layers? */
+bool loss_reads(const model_loss *l, const data_field *field);
 
 /* Appends the loss, called "loss", and counts of right labels; all are kept. E_CONFIG names the
  * output and both shapes if they do not fit. */

@@ -83,7 +83,7 @@ static status read_columns(net *n, const config *model, columns *ret, error *err
     graph_val *numbers = arena_alloc(a, (r->n_fields + 1) * sizeof *numbers);
     for (size_t i = 0; i < r->n_fields; i++) {
         const data_field *f = &r->fields[i];
-        if (net_is_label(n, f))
+        if (loss_reads(n->loss, f))
             continue;
         if (f->dtype == DT_I64)
             TRY(add_categories(n, f, &c, err));

@@ -24,6 +24,7 @@ import torch.nn.functional as F
 from safetensors.torch import save_file
 from torchvision.models.resnet import BasicBlock, Bottleneck
 from torchvision.models.video.resnet import BasicBlock as VideoBlock
+from torchvision.ops import sigmoid_focal_loss
 
 from torch_models import (BertQa, Cnn, Dlrm, FrameCnn, Gpt2, Layers, Mlp, NarrowR2Plus1D, WideDeep,
                           resnet18, resnet34, resnet50, vit)
@@ -57,6 +58,11 @@ def images(shape, classes, batch):
     numbers = itertools.count()
     return lambda: {"image": noise(next(numbers), (batch, *shape)),
                     "label": torch.randint(classes, (batch,))}
+
+
+def with_label(draw, label):
+    """The same images with other labels."""
+    return lambda: {**draw(), "label": label()}
 
 
 def text(vocabulary, tokens, batch):
@@ -98,14 +104,71 @@ def token_loss(logits, label):
 
 
 def smoothed_loss(logits, label):
-    weight = torch.tensor([1, 0.25, 3, 0.5, 2], dtype=logits.dtype)
+    weight = torch.tensor(WEIGHTS, dtype=logits.dtype)
     return F.cross_entropy(logits, label, weight=weight, label_smoothing=0.2, ignore_index=3)
+
+
+def weighed(draw):
+    """The same batches with a weight for each example, the first of which does not count."""
+    def with_weights():
+        fields = draw()
+        weight = 2 * torch.rand(len(fields["label"]))
+        weight[0] = 0
+        return {**fields, "weight": weight}
+    return with_weights
+
+
+def mean_by(loss, weight):
+    """Of losses [batch, d...] by the weights of examples."""
+    weight = weight.reshape(-1, *[1] * (loss.dim() - 1)).expand_as(loss)
+    return (weight * loss).sum() / weight.sum()
+
+
+def focal_loss(logits, label, weight):
+    """Lin et al. 2017, with weights of classes as alpha; label 3 does not count."""
+    of_class = torch.tensor(WEIGHTS, dtype=logits.dtype)[label]
+    cross = F.cross_entropy(logits, label, reduction="none")
+    each = (1 - torch.exp(-cross)) ** 2.5 * cross
+    return mean_by(each, weight * of_class * (label != 3))
+
+
+def binary_focal_loss(logits, label, weight):
+    return mean_by(sigmoid_focal_loss(logits, label, alpha=0.25, gamma=2, reduction="none"), weight)
+
+
+def soft_loss(logits, label):
+    weight = torch.tensor(WEIGHTS, dtype=logits.dtype)
+    return F.cross_entropy(logits, label, weight=weight, label_smoothing=0.1)
+
+
+def soft_pixels_loss(logits, label, weight):
+    return mean_by(F.cross_entropy(logits, label.movedim(-1, 1), reduction="none"), weight)
+
+
+def weighed_token_loss(logits, label, weight):
+    each = F.cross_entropy(logits.flatten(0, 1), label.flatten(), reduction="none", label_smoothing=0.2)
+    counts = weight[:, None] * (label != -100)
+    return (each.reshape(label.shape) * weight[:, None]).sum() / counts.sum()
+
+
+def numbers_loss(prediction, label, weight):
+    return mean_by((prediction - label) ** 2, weight)
 
 
 def click_loss(logits, label):
     return F.binary_cross_entropy_with_logits(logits.flatten(), label)
 
 
+class Pixels(nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.conv1 = nn.Conv2d(2, classes, 3, padding=1)
+
+    def forward(self, x):
+        return self.conv1(x)
+
+
+WEIGHTS = [1, 0.25, 3, 0.5, 2]
 SIZES = [11, 7, 30, 5]
 LAYERS = [
     {"type": "conv", "filters": 6, "kernel": 5}, "tanh",
@@ -120,8 +183,27 @@ LAYERS = [
 CASES = {
     "mlp": ({"type": "mlp", "hidden": [48, 32]}, 10,
             lambda: Mlp(100, [48, 32], 10), images((1, 10, 10), 10, 8), F.cross_entropy),
-    "smoothing": ({"type": "mlp", "hidden": [8], "label_smoothing": 0.2, "class_weights": [1, 0.25, 3, 0.5, 2],
+    "smoothing": ({"type": "mlp", "hidden": [8], "label_smoothing": 0.2, "class_weights": WEIGHTS,
                    "ignore_index": 3}, 5, lambda: Mlp(16, [8], 5), images((1, 4, 4), 5, 8), smoothed_loss),
+    "focal": ({"type": "mlp", "hidden": [8], "focal_gamma": 2.5, "class_weights": WEIGHTS, "ignore_index": 3,
+               "sample_weights": "weight"}, 5, lambda: Mlp(16, [8], 5), weighed(images((1, 4, 4), 5, 8)), focal_loss),
+    "focal_binary": ({"type": "mlp", "hidden": [8], "loss": "binary_cross_entropy", "focal_gamma": 2,
+                      "focal_alpha": 0.25, "sample_weights": "weight"}, 0, lambda: Mlp(16, [8], 3),
+                     weighed(with_label(images((1, 4, 4), 5, 8), lambda: torch.randint(2, (8, 3)).float())),
+                     binary_focal_loss),
+    "soft_labels": ({"type": "mlp", "hidden": [8], "label_smoothing": 0.1, "class_weights": WEIGHTS}, 0,
+                    lambda: Mlp(16, [8], 5),
+                    with_label(images((1, 4, 4), 5, 8), lambda: torch.rand(8, 5).softmax(1)), soft_loss),
+    "soft_pixels": ({"type": "sequential", "layers": [{"type": "conv", "filters": 3, "kernel": 3}],
+                     "sample_weights": "weight"}, 0, lambda: Pixels(3),
+                    weighed(with_label(images((2, 5, 4), 5, 4), lambda: torch.rand(4, 5, 4, 3).softmax(-1))),
+                    soft_pixels_loss),
+    "weighed_tokens": ({"type": "transformer_lm", "context": 8, "width": 8, "num_layers": 1, "num_heads": 2,
+                        "dropout": 0, "label_smoothing": 0.2, "sample_weights": "weight"}, 11,
+                       lambda: Gpt2(11, 8, 8, 1, 2), weighed(text(11, 6, 4)), weighed_token_loss),
+    "weighed_numbers": ({"type": "mlp", "hidden": [8], "loss": "mean_squared_error", "sample_weights": "weight"}, 0,
+                        lambda: Mlp(16, [8], 2),
+                        weighed(with_label(images((1, 4, 4), 5, 8), lambda: torch.randn(8, 2))), numbers_loss),
     "cnn": ({"type": "cnn", "channels": [6, 8], "hidden": [24]}, 10,
             lambda: Cnn([6, 8], [24], 12, 10), images((3, 12, 12), 10, 8), F.cross_entropy),
     "sequential": ({"type": "sequential", "layers": LAYERS}, 10,
@@ -161,8 +243,8 @@ def train(make_optimizer, rate, model, first, batches, loss_of, dtype):
     for i in range(STEPS):
         fields = {k: v.to(dtype) if v.is_floating_point() else v
                   for k, v in batches[i % BATCHES].items()}
-        label = fields.pop("label")
-        loss = loss_of(model(*fields.values()), label)
+        targets = [fields.pop(name) for name in ("label", "weight") if name in fields]
+        loss = loss_of(model(*fields.values()), *targets)
         optimizer.zero_grad()
         loss.backward()
         losses.append(loss.item())

@@ -189,7 +189,9 @@ static void test_model(void **state)
 
 int main(int argc, char **argv)
 {
-    static const char *const files[] = {"smoothing", "onnx_tied_torchscript", "onnx_tied_dynamo", "onnx_merged",
+    static const char *const files[] = {"smoothing", "focal", "focal_binary", "soft_labels", "soft_pixels",
+                                        "weighed_tokens", "weighed_numbers",
+                                        "onnx_tied_torchscript", "onnx_tied_dynamo", "onnx_merged",
                                         "onnx_own_loss_torchscript", "onnx_own_loss_dynamo",
                                         "onnx_only_loss_torchscript", "onnx_only_loss_dynamo",
                                         "onnx_siamese_torchscript", "onnx_siamese_dynamo",

@@ -138,13 +138,73 @@ static void test_two_classes_are_numbers_too(void **state)
             "classes, but the field 'label' is not that");
 }
 
+static const data_field chances = {.name = "label", .dtype = DT_F32, .rank = 1, .dim = {4}};
+static const data_field weight = {.name = "weight", .dtype = DT_F32};
+
+static void test_probabilities_as_labels(void **state)
+{
+    (void)state;
+    const data_field fields[] = {row, chances};
+    graph *g = built("'mlp'", MODEL_TRAIN, fields, 2);
+    expect_logits(g, "[2,4]");
+    assert_true(has(g, "loss") && has(g, "accuracy.right"));
+    graph_destroy(&g);
+    refused("{type: 'mlp', focal_gamma: 2}", fields, 2,
+            "model.focal_gamma: goes with labels that are classes, but 'label' has their probabilities");
+    refused("{type: 'mlp', class_weights: [1, 2]}", fields, 2,
+            "model.class_weights: got 2; expected one for each of 4 classes");
+    refused("{type: 'sequential', layers: [{type: 'linear', features: 9}]}", fields, 2,
+            "model: the last layer 'linear1' gives [2,9], but the loss cross_entropy needs [2,4] for labels [2,4]");
+}
+
+/* The weight comes first, and is no input of the layers all the same. */
+static void test_weights_of_examples(void **state)
+{
+    (void)state;
+    static const char model[] = "{type: 'mlp', sample_weights: 'weight'}";
+    const data_field fields[] = {weight, row, class}, none[] = {row, class};
+    graph *g = built(model, MODEL_TRAIN, fields, 3);
+    expect_logits(g, "[2,4]");
+    assert_true(has(g, "loss") && has(g, "weight"));
+    graph_destroy(&g);
+    g = built(model, MODEL_PREDICT, fields, 3);
+    assert_false(has(g, "weight"));
+    graph_destroy(&g);
+    g = built(model, MODEL_PREDICT, none, 2);
+    expect_logits(g, "[2,4]");
+    graph_destroy(&g);
+    refused(model, none, 2,
+            "model.sample_weights: the data have no field 'weight'; they have 'x' float32 [6], 'label' int64 [] of 4 "
+            "classes");
+    refused("{type: 'mlp', sample_weights: 'x'}", none, 2,
+            "model.sample_weights: the field 'x' must be a float32 number for each example, or for each of its labels");
+    refused("{type: 'mlp', loss: 'output', sample_weights: 'weight'}", fields, 3,
+            "model.sample_weights: the model makes its loss itself, of all examples at once");
+}
+
+static void test_options_of_other_losses(void **state)
+{
+    (void)state;
+    const data_field fields[] = {row, class};
+    refused("{type: 'mlp', focal_gamma: 2, label_smoothing: 0.1}", fields, 2,
+            "model.label_smoothing: does not go with focal_gamma, which is of labels that are sure");
+    refused("{type: 'mlp', focal_gamma: 2, loss: 'mean_squared_error'}", fields, 2,
+            "model.focal_gamma: the loss mean_squared_error has none; it goes with cross_entropy and "
+            "binary_cross_entropy");
+    refused("{type: 'mlp', focal_gamma: 2, focal_alpha: 0.25}", fields, 2,
+            "model.focal_alpha: the loss cross_entropy has none; it goes with binary_cross_entropy; here "
+            "class_weights says it");
+    refused("{type: 'mlp', class_weights: [1], loss: 'binary_cross_entropy'}", fields, 2,
+            "model.class_weights: the loss binary_cross_entropy has none; it goes with cross_entropy");
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
     const data_field fields[] = {row, price, other_class};
     refused("{type: 'mlp'}", fields, 2,
-            "model: the loss cross_entropy takes int64 labels with classes, but the field 'label' "
-            "is not that");
+            "model: the loss cross_entropy takes int64 labels with classes, or float32 ones with a probability for "
+            "each class, but the field 'label' is not that");
     refused("{type: 'mlp', loss: 'mean_squared_error', labels: ['kind']}", fields, 3,
             "model: the loss mean_squared_error takes float32 labels, but the field 'kind' is not "
             "that");
@@ -184,6 +244,9 @@ int main(void)
         cmocka_unit_test(test_numbers_as_labels),
         cmocka_unit_test(test_metrics_of_an_evaluation),
         cmocka_unit_test(test_two_classes_are_numbers_too),
+        cmocka_unit_test(test_probabilities_as_labels),
+        cmocka_unit_test(test_weights_of_examples),
+        cmocka_unit_test(test_options_of_other_losses),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,7 +172,7 @@ static int first_trials(const space *s)
 
 static bool propose_gp(const study *s, uint64_t seed, double *ret_point)
 {
-    if (s->n < first_trials(s->space) || !study_count(s, TRIAL_COMPLETE))
+    if (s->n < first_trials(s->space) || !study_count_known(s))
         return sampler_random.propose(s, seed, ret_point);
     bool is_word[SPACE_PARAMETERS_MOST];
     for (int k = 0; k < s->space->n; k++)

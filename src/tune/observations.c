@@ -18,8 +18,8 @@ static double worst_of(const study *s)
 {
     double worst = -INFINITY;
     for (int i = 0; i < s->n; i++)
-        if (s->trials[i].state == TRIAL_COMPLETE)
-            worst = fmax(worst, loss_of(s, &s->trials[i]));
+        if (s->trials[i].state != TRIAL_RUNNING)
+            worst = fmax(worst, loss_of(s, &s->trials[i])); /* fmax passes over NaN */
     return worst;
 }
 
@@ -54,7 +54,7 @@ static void gather(observations *o, const study *s)
             continue;
         }
         space_unit(s->space, t->point, o->x + (size_t)o->n * (size_t)o->d);
-        o->y[o->n++] = t->state == TRIAL_COMPLETE ? loss_of(s, t) : worst;
+        o->y[o->n++] = isfinite(t->objective) ? loss_of(s, t) : worst;
     }
 }
 

@@ -17,8 +17,9 @@ typedef struct observations {
     double *running; /* [n_running][d] */
 } observations;
 
-/* A failed trial counts as the worst of the complete ones, of which there is at least one. Of more than `most` trials
- * those with the best objectives and the newest are taken, half and half. */
+/* A trial that was paused or stopped counts by the best of its evaluations; one that failed, or has none, as the worst
+ * of all others (study_count_known), of which there is at least one. Of more than `most` trials those with the best
+ * objectives and the newest are taken, half and half. */
 void observations_take(observations *o, const study *s, int most);
 void observations_fini(observations *o);
 

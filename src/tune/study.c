@@ -9,7 +9,8 @@
 #include <string.h>
 
 static const char *const state_names[TRIAL_STATES] = {
-    [TRIAL_RUNNING] = "running", [TRIAL_COMPLETE] = "complete", [TRIAL_FAILED] = "failed"};
+    [TRIAL_RUNNING] = "running", [TRIAL_PAUSED] = "paused", [TRIAL_COMPLETE] = "complete",
+    [TRIAL_STOPPED] = "stopped", [TRIAL_FAILED] = "failed"};
 
 const char *trial_state_name(trial_state state)
 {
@@ -23,63 +24,78 @@ void study_init(study *s, const space *searched, int better)
 
 void study_fini(study *s)
 {
-    for (int i = 0; i < s->n; i++)
+    for (int i = 0; i < s->n; i++) {
         free(s->trials[i].point);
+        free(s->trials[i].evaluations);
+    }
     free(s->trials);
     *s = (study){.space = s->space, .better = s->better};
 }
 
 /* --- records --- */
 
-static json_t *record(int number, trial_state state)
+static json_t *record(int number, const char *state)
 {
-    return json_pack("{s:i, s:s}", "trial", number, "state", state_names[state]);
+    return json_pack("{s:i, s:s}", "trial", number, "state", state);
 }
 
 json_t *study_record_running(const study *s, int number, const double *point)
 {
-    json_t *r = record(number, TRIAL_RUNNING);
+    json_t *r = record(number, "running");
     json_object_set_new(r, "values", space_values(s->space, point));
     return r;
 }
 
 /* To as many digits as are written and read again without another rounding. */
-static double rounded(double x)
+static json_t *rounded(double x)
 {
     char text[40];
     snprintf(text, sizeof text, "%.*g", STUDY_DIGITS, x);
-    return strtod(text, NULL);
+    return isfinite(x) ? json_real(strtod(text, NULL)) : json_null();
+}
+
+json_t *study_record_evaluated(int number, const trial_evaluation *e)
+{
+    json_t *r = record(number, "evaluated");
+    json_object_set_new(r, "epoch", json_integer((json_int_t)e->epoch));
+    json_object_set_new(r, "steps", json_integer((json_int_t)e->steps));
+    json_object_set_new(r, "objective", rounded(e->objective));
+    return r;
+}
+
+json_t *study_record_paused(int number)
+{
+    return record(number, "paused");
+}
+
+json_t *study_record_resumed(int number)
+{
+    return record(number, "resumed");
+}
+
+json_t *study_record_stopped(int number)
+{
+    return record(number, "stopped");
 }
 
 json_t *study_record_complete(int number, double objective, int64_t steps)
 {
-    json_t *r = record(number, TRIAL_COMPLETE);
-    json_object_set_new(r, "objective", json_real(rounded(objective)));
+    json_t *r = record(number, "complete");
+    json_object_set_new(r, "objective", rounded(objective));
     json_object_set_new(r, "steps", json_integer((json_int_t)steps));
     return r;
 }
 
 json_t *study_record_failed(int number, const char *why)
 {
-    json_t *r = record(number, TRIAL_FAILED);
+    json_t *r = record(number, "failed");
     json_object_set_new(r, "why", json_string(why));
     return r;
 }
 
 /* --- reading them --- */
 
-static status state_of(const json_t *r, trial_state *ret, error *err)
-{
-    const char *name = json_string_value(json_object_get(r, "state"));
-    for (trial_state i = 0; name && i < TRIAL_STATES; i++)
-        if (strcmp(name, state_names[i]) == 0) {
-            *ret = i;
-            return OK;
-        }
-    return FAIL(err, E_DATA, "a trial's state is '%s': it is running, complete or failed", name ? name : "not said");
-}
-
-static status take_running(study *s, int64_t number, const json_t *r, error *err)
+static status take_values(study *s, int64_t number, const json_t *r, error *err)
 {
     if (number != s->n + 1)
         return FAIL(err, E_DATA, "trial %" PRId64 " begins, but the next one is %d", number, s->n + 1);
@@ -96,33 +112,99 @@ static status take_running(study *s, int64_t number, const json_t *r, error *err
     return OK;
 }
 
-static status take_end(study *s, int64_t number, trial_state state, const json_t *r, error *err)
+static status take_evaluation(const study *s, trial *t, const json_t *r, error *err)
 {
-    if (number < 1 || number > s->n)
-        return FAIL(err, E_DATA, "trial %" PRId64 " ends, but it has not begun", number);
-    trial *t = &s->trials[number - 1];
-    if (t->state != TRIAL_RUNNING)
-        return FAIL(err, E_DATA, "trial %" PRId64 " ends a second time", number);
+    const json_t *epoch = json_object_get(r, "epoch"), *steps = json_object_get(r, "steps");
+    const json_t *objective = json_object_get(r, "objective");
+    if (!json_is_integer(epoch) || !json_is_integer(steps) || !(json_is_number(objective) || json_is_null(objective)))
+        return FAIL(err, E_DATA, "trial %d is evaluated without an epoch, steps and an objective", t->number);
+    trial_evaluation e = {.epoch = (int64_t)json_integer_value(epoch), .steps = (int64_t)json_integer_value(steps),
+                          .objective = json_is_null(objective) ? NAN : json_number_value(objective)};
+    int64_t last = t->n_evaluations ? t->evaluations[t->n_evaluations - 1].epoch : 0;
+    if (e.epoch <= last)
+        return FAIL(err, E_DATA, "trial %d is evaluated after epoch %" PRId64 ", but the last time was after %" PRId64,
+                    t->number, e.epoch, last);
+    GROW(t->evaluations, t->cap_evaluations, t->n_evaluations + 1);
+    t->evaluations[t->n_evaluations++] = e;
+    t->objective = study_better(s, t->objective, e.objective);
+    t->steps = e.steps;
+    return OK;
+}
+
+static status take_stop(const study *s, trial *t, const json_t *r, error *err)
+{
+    (void)s, (void)r;
+    if (!t->n_evaluations)
+        return FAIL(err, E_DATA, "trial %d rests before it was evaluated", t->number);
+    return OK;
+}
+
+static status take_resumption(const study *s, trial *t, const json_t *r, error *err)
+{
+    (void)s, (void)r, (void)err;
+    t->resumed++;
+    return OK;
+}
+
+static status take_result(const study *s, trial *t, const json_t *r, error *err)
+{
+    (void)s;
     const json_t *objective = json_object_get(r, "objective"), *steps = json_object_get(r, "steps");
-    if (state == TRIAL_COMPLETE && (!json_is_number(objective) || !json_is_integer(steps)))
-        return FAIL(err, E_DATA, "trial %" PRId64 " is complete without an objective and its steps", number);
-    t->state = state;
-    if (state == TRIAL_COMPLETE) {
-        t->objective = json_number_value(objective);
-        t->steps = (int64_t)json_integer_value(steps);
-    }
+    if (!json_is_number(objective) || !json_is_integer(steps))
+        return FAIL(err, E_DATA, "trial %d is complete without an objective and its steps", t->number);
+    t->objective = json_number_value(objective);
+    t->steps = (int64_t)json_integer_value(steps);
+    return OK;
+}
+
+static status take_failure(const study *s, trial *t, const json_t *r, error *err)
+{
+    (void)s, (void)r, (void)err;
+    t->objective = NAN;
+    return OK;
+}
+
+/* What is said of a trial that has begun. */
+static const struct {
+    const char *word;
+    trial_state from, to;
+    status (*take)(const study *s, trial *t, const json_t *r, error *err);
+} changes[] = {
+    {"evaluated", TRIAL_RUNNING, TRIAL_RUNNING, take_evaluation},
+    {"paused", TRIAL_RUNNING, TRIAL_PAUSED, take_stop},
+    {"resumed", TRIAL_PAUSED, TRIAL_RUNNING, take_resumption},
+    {"complete", TRIAL_RUNNING, TRIAL_COMPLETE, take_result},
+    {"stopped", TRIAL_RUNNING, TRIAL_STOPPED, take_stop},
+    {"failed", TRIAL_RUNNING, TRIAL_FAILED, take_failure},
+};
+
+static status take_change(study *s, int64_t number, const char *word, const json_t *r, error *err)
+{
+    size_t i = 0;
+    while (i < COUNT_OF(changes) && strcmp(word, changes[i].word) != 0)
+        i++;
+    if (i == COUNT_OF(changes))
+        return FAIL(err, E_DATA, "a trial's state is '%s': it is running, evaluated, paused, resumed, complete, "
+                    "stopped or failed", word);
+    if (number < 1 || number > s->n)
+        return FAIL(err, E_DATA, "trial %" PRId64 " cannot be %s: it has not begun", number, word);
+    trial *t = &s->trials[number - 1];
+    if (t->state != changes[i].from)
+        return FAIL(err, E_DATA, "trial %d cannot be %s: it is %s", t->number, word, state_names[t->state]);
+    TRY(changes[i].take(s, t, r, err));
+    t->state = changes[i].to;
     return OK;
 }
 
 status study_take(study *s, const json_t *r, error *err)
 {
-    trial_state state = TRIAL_RUNNING;
     const json_t *number = json_object_get(r, "trial");
+    const char *word = json_string_value(json_object_get(r, "state"));
     if (!json_is_integer(number))
         return FAIL(err, E_DATA, "a record has no number of a trial");
-    TRY(state_of(r, &state, err));
     int64_t n = (int64_t)json_integer_value(number);
-    return state == TRIAL_RUNNING ? take_running(s, n, r, err) : take_end(s, n, state, r, err);
+    word = word ? word : "not said";
+    return strcmp(word, "running") == 0 ? take_values(s, n, r, err) : take_change(s, n, word, r, err);
 }
 
 /* --- what they come to --- */
@@ -146,10 +228,23 @@ const trial *study_best(const study *s)
     return best;
 }
 
+int study_count_known(const study *s)
+{
+    int n = 0;
+    for (int i = 0; i < s->n; i++)
+        n += s->trials[i].state != TRIAL_RUNNING && isfinite(s->trials[i].objective);
+    return n;
+}
+
 bool study_has(const study *s, const double *point)
 {
     for (int i = 0; i < s->n; i++)
         if (memcmp(s->trials[i].point, point, (size_t)s->space->n * sizeof *point) == 0)
             return true;
     return false;
+}
+
+double study_better(const study *s, double a, double b)
+{
+    return isnan(a) || s->better * (b - a) > 0 ? b : a;
 }

@@ -184,7 +184,7 @@ static void append_running(observations *o)
 
 static bool propose_tpe(const study *s, uint64_t seed, double *ret_point)
 {
-    if (s->n < FIRST || !study_count(s, TRIAL_COMPLETE))
+    if (s->n < FIRST || !study_count_known(s))
         return sampler_random.propose(s, seed, ret_point);
     draw d = {.seed = rng_mix(seed, (uint64_t)s->n)};
     double unit[SPACE_PARAMETERS_MOST];

@@ -79,6 +79,8 @@ int submit_search(const submit_request *o, const args *a, const target *t, error
         .parallel = -1,
         .failed_most = -1,
         .seed = -1,
+        .min_epochs = -1,
+        .reduction_factor = -1,
         .trials_if_absent = 1, /* as AI Platform has it */
     };
     if (!t->keeps_files_here)

@@ -104,12 +104,29 @@ static status choose_sampler(const search_choice *choice, search_request *r, err
     return r->sampler->check ? r->sampler->check(&choice->asked->space, err) : OK;
 }
 
+static status choose_stopping(const search_choice *choice, search_request *r, error *err)
+{
+    static const struct {
+        int min_epochs, reduction_factor; /* Ray's grace_period and reduction_factor */
+    } if_absent = {1, 4};
+    const char *rule = choice->stopping ? choice->stopping : choice->asked->stops_early ? "median" : "none";
+    r->stopping = (stopping){.rule = stopping_rule_named(rule),
+                             .min_epochs = first_of(choice->min_epochs, -1, if_absent.min_epochs),
+                             .reduction_factor = first_of(choice->reduction_factor, -1, if_absent.reduction_factor)};
+    if (choice->min_epochs > 0 && r->stopping.rule == &stopping_none)
+        return FAIL(err, E_USAGE, "--min-epochs is of --early-stopping, which is none");
+    if (choice->reduction_factor > 0 && r->stopping.rule != &stopping_asha)
+        return FAIL(err, E_USAGE, "--reduction-factor is of --early-stopping asha");
+    return OK;
+}
+
 status search_choose(const search_choice *choice, const config *c, char *digest, search_request *ret, error *err)
 {
     TRY(check_keys(choice, err));
     TRY(choose_metric(choice, c, ret, err));
     TRY(choose_sampler(choice, ret, err));
     TRY(choose_trials(choice, ret, err));
+    TRY(choose_stopping(choice, ret, err));
     config_digest(c, digest);
     ret->config_digest = digest;
     ret->space = &choice->asked->space;

@@ -13,19 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LOOK_MS = 200 }; /* how often trials that run are looked at */
+
 typedef struct searching {
     const search_request *request;
     study study;
     trial_journal journal;
     trial_processes processes;
-    int resumed;    /* trials up to this number are looked through for those that did not end */
-    bool is_out;    /* the sampler has nothing left */
-    bool is_ending; /* nothing is begun any more */
+    int looked_through; /* trials up to this number, for those that an earlier search left running */
+    bool is_ending;     /* nothing is begun any more */
 } searching;
 
 static char *file_of(const searching *s, const char *name)
 {
     return xasprintf("%s/%s", s->request->dir, name);
+}
+
+static char *job_dir_of(const searching *s, int number)
+{
+    return xasprintf("%s/trials/%d", s->request->dir, number);
 }
 
 /* --- beginning trials --- */
@@ -41,7 +47,7 @@ static json_t *overrides_of(const searching *s, const trial *t)
 
 static status search_start_trial(searching *s, const trial *t, error *err)
 {
-    char *job_dir = xasprintf("%s/trials/%d", s->request->dir, t->number);
+    char *job_dir = job_dir_of(s, t->number);
     char *log = xasprintf("%s/log/trial-%d.log", s->request->dir, t->number);
     json_t *overrides = overrides_of(s, t);
     char *values = json_dumps(overrides, JSON_REAL_PRECISION(STUDY_DIGITS));
@@ -57,64 +63,128 @@ static status search_start_trial(searching *s, const trial *t, error *err)
     return st;
 }
 
-/* The next one that a search before this one left running; NULL: none. */
-static const trial *next_resumed(searching *s)
+static status note(searching *s, json_t *record, error *err)
 {
-    while (s->resumed < s->study.n) {
-        const trial *t = &s->study.trials[s->resumed++];
-        if (t->state == TRIAL_RUNNING)
-            return t;
-    }
-    return NULL;
+    status st = trial_journal_add(&s->journal, &s->study, record, err);
+    json_decref(record);
+    return st;
 }
 
-static status propose(searching *s, const trial **ret, error *err)
+/* What early stopping says of a trial after its last evaluation. */
+static status decide(searching *s, const trial *t, error *err)
+{
+    if (t->state != TRIAL_RUNNING || !t->n_evaluations)
+        return OK;
+    const stopping *how = &s->request->stopping;
+    stopping_verdict verdict = how->rule->judge(how, &s->study, t);
+    if (verdict == TRIAL_GOES_ON)
+        return OK;
+    return note(s, verdict == TRIAL_STOPS ? study_record_stopped(t->number) : study_record_paused(t->number), err);
+}
+
+/* The next one that a search before this one left running, and had not decided to stop; NULL: none. */
+static status next_left(searching *s, const trial **ret, error *err)
+{
+    *ret = NULL;
+    while (s->looked_through < s->study.n && !*ret) {
+        const trial *t = &s->study.trials[s->looked_through++];
+        TRY(decide(s, t, err));
+        if (t->state == TRIAL_RUNNING)
+            *ret = t;
+    }
+    return OK;
+}
+
+static status next_promoted(searching *s, bool is_end, const trial **ret, error *err)
+{
+    const stopping *how = &s->request->stopping;
+    *ret = how->rule->promote ? how->rule->promote(how, &s->study, is_end) : NULL;
+    if (!*ret || trial_processes_find(&s->processes, (*ret)->number)) /* it goes on once it has left */
+        return OK;
+    return note(s, study_record_resumed((*ret)->number), err);
+}
+
+static status next_proposed(searching *s, const trial **ret, error *err)
 {
     const search_request *r = s->request;
     double point[SPACE_PARAMETERS_MOST];
     *ret = NULL;
-    s->is_out = s->study.n >= r->trials || !r->sampler->propose(&s->study, r->seed, point);
-    if (s->is_out)
+    if (s->study.n >= r->trials || !r->sampler->propose(&s->study, r->seed, point))
         return OK;
-    json_t *record = study_record_running(&s->study, s->study.n + 1, point);
-    status st = trial_journal_add(&s->journal, &s->study, record, err);
-    json_decref(record);
-    TRY(st);
-    s->resumed = s->study.n;
+    TRY(note(s, study_record_running(&s->study, s->study.n + 1, point), err));
+    s->looked_through = s->study.n;
     *ret = &s->study.trials[s->study.n - 1];
+    return OK;
+}
+
+/* NULL: nothing can begin or go on. */
+static status next_trial(searching *s, const trial **ret, error *err)
+{
+    TRY(next_left(s, ret, err));
+    if (!*ret)
+        TRY(next_promoted(s, false, ret, err));
+    if (!*ret)
+        TRY(next_proposed(s, ret, err));
+    if (!*ret && !s->processes.running)
+        TRY(next_promoted(s, true, ret, err));
     return OK;
 }
 
 static status fill(searching *s, error *err)
 {
-    while (!s->is_ending && !s->is_out && s->processes.running < s->processes.places) {
-        const trial *t = next_resumed(s);
-        if (!t)
-            TRY(propose(s, &t, err));
-        if (t)
-            TRY(search_start_trial(s, t, err));
+    while (!s->is_ending && s->processes.running < s->processes.places) {
+        const trial *t = NULL;
+        TRY(next_trial(s, &t, err));
+        if (!t || trial_processes_find(&s->processes, t->number))
+            return OK;
+        TRY(search_start_trial(s, t, err));
     }
     return OK;
 }
 
-/* --- ends of trials --- */
+/* --- evaluations of trials that run, and their ends --- */
 
-static status note_failure(searching *s, const trial_process *p, const char *why, error *err)
+static double seconds_of(const trial_process *p)
 {
-    json_t *record = study_record_failed(p->number, why);
-    status st = trial_journal_add(&s->journal, &s->study, record, err);
-    json_decref(record);
+    return (double)(clock_us() - p->began_us) * 1e-6;
+}
+
+/* In their order, each with what follows from it: it does not matter how many are there already. */
+static status take_evaluations(searching *s, trial_process *p, error *err)
+{
+    const trial *t = &s->study.trials[p->number - 1];
+    char *job_dir = job_dir_of(s, p->number);
+    trial_evaluation next;
+    status st = OK;
+    while (st == OK && t->state == TRIAL_RUNNING) {
+        int64_t last = t->n_evaluations ? t->evaluations[t->n_evaluations - 1].epoch : 0;
+        if (!trial_evaluation_read(job_dir, s->request->metric, last, &next))
+            break;
+        st = note(s, study_record_evaluated(t->number, &next), err);
+        if (st == OK)
+            st = decide(s, t, err);
+        if (st == OK && t->state != TRIAL_RUNNING) {
+            tune_report_trial(&s->study, t, seconds_of(p), NULL);
+            trial_process_stop(p);
+        }
+    }
+    free(job_dir);
     return st;
 }
 
-static status note_result(searching *s, const trial_process *p, const trial_result *result, error *err)
+static status take_all_evaluations(searching *s, error *err)
 {
-    json_t *record = study_record_complete(p->number, result->objective, result->steps);
-    status st = trial_journal_add(&s->journal, &s->study, record, err);
-    json_decref(record);
-    if (st == OK && study_best(&s->study)->number == p->number)
-        st = tune_report_write_best(&s->study, s->request->dir, err);
-    return st;
+    for (int i = 0; i < s->processes.places; i++)
+        if (s->processes.at[i].number)
+            TRY(take_evaluations(s, &s->processes.at[i], err));
+    return OK;
+}
+
+static status note_result(searching *s, int number, const trial_result *result, error *err)
+{
+    TRY(note(s, study_record_complete(number, result->objective, result->steps), err));
+    bool is_best = study_best(&s->study)->number == number;
+    return is_best ? tune_report_write_best(&s->study, s->request->dir, err) : OK;
 }
 
 /* *ret_why: of a failure; the caller frees it. */
@@ -122,14 +192,14 @@ static status judge(searching *s, const trial_process *p, char **ret_why, error 
 {
     trial_result result;
     error why = ERROR_INIT;
-    char *job_dir = xasprintf("%s/trials/%d", s->request->dir, p->number);
+    char *job_dir = job_dir_of(s, p->number);
     *ret_why = NULL;
     if (child_exit_code(&p->child) != 0)
         *ret_why = child_describe_failure(&p->child);
     else if (trial_result_read(job_dir, s->request->metric, &result, &why) != OK)
         *ret_why = xstrdup(why.text);
     free(job_dir);
-    return *ret_why ? note_failure(s, p, *ret_why, err) : note_result(s, p, &result, err);
+    return *ret_why ? note(s, study_record_failed(p->number, *ret_why), err) : note_result(s, p->number, &result, err);
 }
 
 /* Those that go on have done nothing wrong: they end, and are running in the journal. */
@@ -144,16 +214,17 @@ static status check_failures(searching *s, int number, const char *why, error *e
                 number, why, s->request->dir, number);
 }
 
+/* A trial that was asked to leave goes on when the search does, or when it is its turn again. */
 static status search_take_end(searching *s, trial_process *p, error *err)
 {
     char *why = NULL;
-    bool was_asked = s->processes.is_stopping || s->is_ending;
-    status st = OK;
-    if (!was_asked || child_exit_code(&p->child) == 0) { /* else it goes on when the search does */
+    const trial *t = &s->study.trials[p->number - 1];
+    bool was_asked = p->is_leaving;
+    status st = take_evaluations(s, p, err);
+    if (st == OK && t->state == TRIAL_RUNNING && (!was_asked || child_exit_code(&p->child) == 0)) {
         st = judge(s, p, &why, err);
         if (st == OK)
-            tune_report_trial(&s->study, &s->study.trials[p->number - 1],
-                              (double)(clock_us() - p->began_us) * 1e-6, why);
+            tune_report_trial(&s->study, t, seconds_of(p), why);
     }
     int number = p->number;
     trial_process_free(&s->processes, p);
@@ -170,16 +241,15 @@ static status turn_until_end(searching *s, error *err)
     status st = fill(s, err);
     while (st == OK && s->processes.running) {
         trial_process *p = NULL;
-        TRY(trial_processes_wait(&s->processes, &p, err));
+        TRY(trial_processes_wait(&s->processes, LOOK_MS, &p, err));
         s->is_ending = s->is_ending || s->processes.is_stopping;
-        if (p)
-            st = search_take_end(s, p, err);
+        st = p ? search_take_end(s, p, err) : take_all_evaluations(s, err);
         if (st == OK)
             st = fill(s, err);
     }
     while (st != OK && s->processes.running) { /* those that were asked to leave */
         trial_process *p = NULL;
-        if (trial_processes_wait(&s->processes, &p, NULL) != OK)
+        if (trial_processes_wait(&s->processes, LOOK_MS, &p, NULL) != OK)
             break;
         if (p && search_take_end(s, p, NULL) != OK)
             break;
@@ -191,7 +261,8 @@ static status verdict(const searching *s, error *err)
 {
     if (s->processes.is_stopping)
         return FAIL(err, E_PREEMPTED, "the search was asked to stop after %d of %d trials; --recover goes on",
-                    study_count(&s->study, TRIAL_COMPLETE) + study_count(&s->study, TRIAL_FAILED), s->request->trials);
+                    s->study.n - study_count(&s->study, TRIAL_RUNNING) - study_count(&s->study, TRIAL_PAUSED),
+                    s->request->trials);
     if (!study_best(&s->study))
         return FAIL(err, E_FAIL, "no trial has come to an end; '%s/log' says why", s->request->dir);
     tune_report_end(&s->study, s->request->dir, s->request->metric);
@@ -203,6 +274,7 @@ static json_t *head_of(const search_request *r)
     json_t *head = json_pack("{s:s, s:I, s:s, s:i, s:s}", "algorithm", r->sampler->name, "seed", (json_int_t)r->seed,
                              "metric", r->metric, "better", r->better, "config", r->config_digest);
     json_object_set_new(head, "parameters", space_describe(r->space));
+    json_object_set_new(head, "early_stopping", stopping_describe(&r->stopping));
     return head;
 }
 

@@ -6,7 +6,9 @@
  * DIR/log/trial-N.log  what it printed
  * DIR/best           the best so far (tune_report.h)
  *
- * A trial that ran when the search was stopped goes on in its job dir when the search does.
+ * A trial that ran when the search was stopped goes on in its job dir when the search does, and one that was paused
+ * when it is promoted. Evaluations are taken from the job dirs, one by one and in their order, so what early stopping
+ * decides does not depend on how far a trial has come by the time it is looked at.
  *
  * Threads: the main one, before any other is started.
  */
@@ -14,12 +16,14 @@
 #define TEQUIO_CLI_TUNE_SEARCH_RUN_H
 
 #include "tune/sampler.h"
+#include "tune/stopping.h"
 
 typedef struct search_request {
     const char *dir;
     bool recovers, forces;
     const space *space;
     const sampler *sampler;
+    stopping stopping;
     uint64_t seed;
     const char *metric; /* as evaluations name it */
     int better;         /* +1: larger is better, -1: smaller */

@@ -105,16 +105,33 @@ status trial_processes_start(trial_processes *t, int number, char *const *argv, 
 
 /* --- waiting --- */
 
-static void signal_all(trial_processes *t, int signal)
+static void kill_all(trial_processes *t)
 {
     for (int i = 0; i < t->places; i++)
         if (t->at[i].number)
-            child_kill(&t->at[i].child, signal);
+            child_kill(&t->at[i].child, SIGKILL);
+}
+
+void trial_process_stop(trial_process *p)
+{
+    if (!p->is_leaving)
+        child_kill(&p->child, SIGTERM);
+    p->is_leaving = true;
 }
 
 void trial_processes_stop(trial_processes *t)
 {
-    signal_all(t, SIGTERM);
+    for (int i = 0; i < t->places; i++)
+        if (t->at[i].number)
+            trial_process_stop(&t->at[i]);
+}
+
+const trial_process *trial_processes_find(const trial_processes *t, int number)
+{
+    for (int i = 0; i < t->places; i++)
+        if (t->at[i].number == number)
+            return &t->at[i];
+    return NULL;
 }
 
 static trial_process *ended(trial_processes *t)
@@ -125,7 +142,7 @@ static trial_process *ended(trial_processes *t)
     return NULL;
 }
 
-static status wait_for_words(trial_processes *t, error *err)
+static status wait_for_words(trial_processes *t, int most_ms, error *err)
 {
     nfds_t n = 0;
     t->polls[n++] = (struct pollfd){.fd = t->signals.fd, .events = POLLIN};
@@ -134,7 +151,7 @@ static status wait_for_words(trial_processes *t, error *err)
             int fd = t->at[i].number ? t->at[i].child.streams[k].fd : -1;
             t->polls[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
         }
-    if (poll(t->polls, n, -1) < 0 && errno != EINTR)
+    if (poll(t->polls, n, most_ms) < 0 && errno != EINTR)
         return FAIL(err, E_IO, "wait for trials: %s", strerror(errno));
     for (int i = 0; i < t->places; i++)
         if (t->at[i].number)
@@ -151,9 +168,9 @@ static bool take_signals(const trial_processes *t)
     return asks;
 }
 
-status trial_processes_wait(trial_processes *t, trial_process **ret, error *err)
+status trial_processes_wait(trial_processes *t, int most_ms, trial_process **ret, error *err)
 {
-    for (;;) {
+    for (int64_t end_us = clock_us() + 1000LL * most_ms;;) {
         *ret = ended(t);
         if (*ret) {
             drain(&(*ret)->child);
@@ -162,11 +179,16 @@ status trial_processes_wait(trial_processes *t, trial_process **ret, error *err)
         if (take_signals(t)) {
             bool is_second = t->is_stopping;
             t->is_stopping = true;
-            signal_all(t, is_second ? SIGKILL : SIGTERM);
-            if (!is_second)
+            if (!is_second) {
+                trial_processes_stop(t);
                 return OK;
+            }
+            kill_all(t);
         }
-        TRY(wait_for_words(t, err));
+        int64_t left_us = end_us - clock_us();
+        if (left_us <= 0)
+            return OK;
+        TRY(wait_for_words(t, (int)(left_us / 1000) + 1, err));
     }
 }
 

@@ -14,6 +14,7 @@ typedef struct trial_process {
     child child;
     int number;       /* of the trial; 0: this place is free */
     int64_t began_us;
+    bool is_leaving;  /* it was asked to */
 } trial_process;
 
 typedef struct trial_processes {
@@ -34,12 +35,16 @@ void trial_processes_close(trial_processes *t);
 MUST_USE status trial_processes_start(trial_processes *t, int number, char *const *argv, const char *log_path,
                                       error *err);
 
-/* Waits until one has ended: *ret is it, to be freed by trial_process_free. Or until a signal came that asks for an
- * end: *ret is NULL, and all are asked to leave; the second time they are killed. */
-MUST_USE status trial_processes_wait(trial_processes *t, trial_process **ret, error *err);
+/* Waits until one has ended: *ret is it, to be freed by trial_process_free. Or until `most_ms` are over or a signal
+ * came that asks for an end: *ret is NULL. After a signal all are asked to leave; the second time they are killed. */
+MUST_USE status trial_processes_wait(trial_processes *t, int most_ms, trial_process **ret, error *err);
 void trial_process_free(trial_processes *t, trial_process *p);
 
-/* SIGTERM: each takes a checkpoint and leaves with 143. */
+/* SIGTERM, once: it takes a checkpoint and leaves with 143. */
+void trial_process_stop(trial_process *p);
 void trial_processes_stop(trial_processes *t);
+
+/* NULL: it does not run. */
+const trial_process *trial_processes_find(const trial_processes *t, int number);
 
 #endif

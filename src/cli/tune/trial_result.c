@@ -1,9 +1,33 @@
 #include "cli/tune/trial_result.h"
 
 #include "common/base/alloc.h"
+#include "common/base/fs.h"
 #include "common/base/json.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
+
+/* A file is written when its epoch ends, and again with what its evaluation says. */
+bool trial_evaluation_read(const char *job_dir, const char *metric, int64_t epoch, trial_evaluation *ret)
+{
+    bool is_there = true, is_evaluated = false;
+    char *key = xasprintf("validation_%s", metric);
+    for (int64_t next = epoch + 1; is_there && !is_evaluated; next++) {
+        char *path = xasprintf("%s/metrics_epoch_%" PRId64 ".json", job_dir, next - 1);
+        json_t *tree = NULL;
+        is_there = fs_exists(path) && json_read_file(path, &tree, NULL) == OK;
+        const json_t *value = json_object_get(tree, key);
+        is_evaluated = value != NULL;
+        if (is_evaluated)
+            *ret = (trial_evaluation){.epoch = next, .steps = json_integer_value(json_object_get(tree, "step")),
+                                      .objective = json_is_number(value) ? json_number_value(value) : NAN};
+        json_decref(tree);
+        free(path);
+    }
+    free(key);
+    return is_evaluated;
+}
 
 static status read_number(const char *job_dir, const char *file, const char *key, json_t **ret, error *err)
 {

@@ -1,17 +1,19 @@
 /*
- * What came of a trial, from the files of its job dir. Threads: any.
+ * What comes of a trial, from the files of its job dir. Threads: any.
  */
 #ifndef TEQUIO_CLI_TUNE_TRIAL_RESULT_H
 #define TEQUIO_CLI_TUNE_TRIAL_RESULT_H
 
-#include "common/base/error.h"
-
-#include <stdint.h>
+#include "tune/study.h"
 
 typedef struct trial_result {
     double objective; /* the best of its evaluations; finite */
     int64_t steps;
 } trial_result;
+
+/* The next evaluation after `epoch`. An epoch whose checkpoint was gone before it was evaluated is passed over. False:
+ * there is none yet. */
+bool trial_evaluation_read(const char *job_dir, const char *metric, int64_t epoch, trial_evaluation *ret);
 
 /* E_DATA: the job has no such metric, or one that is not finite. */
 MUST_USE status trial_result_read(const char *job_dir, const char *metric, trial_result *ret, error *err);

@@ -90,6 +90,9 @@ static status choose(tuning *t, error *err)
         .overrides = overrides,
         .metric = args_text(a, "metric"),
         .algorithm = args_text(a, "algorithm"),
+        .stopping = args_text(a, "early-stopping"),
+        .min_epochs = args_count(a, "min-epochs", -1),
+        .reduction_factor = args_count(a, "reduction-factor", -1),
         .trials = args_count(a, "trials", -1),
         .parallel = args_count(a, "parallel", -1),
         .failed_most = args_count(a, "max-failed-trials", -1),
@@ -156,6 +159,13 @@ static const flag tune_flags[] = {
      "gp: a Gaussian process says where improvement is to be expected, the default; tpe: Parzen estimators do; "
      "random: points that fill the space evenly; grid: all combinations, of parameters that have an end of values.",
      0, 0},
+    {"early-stopping", 0, FLAG_CHOICE, "none|median|asha", HOW,
+     "median: a trial ends when it does worse than half of the complete ones did by then, as with "
+     "enableTrialEarlyStopping; asha: trials are paused, and the best ones go on; none, the default.",
+     0, 0},
+    {"min-epochs", 0, FLAG_COUNT, "N", HOW, "Early stopping lets every trial train so many epochs; 1.", 1, 1000000},
+    {"reduction-factor", 0, FLAG_COUNT, "N", HOW,
+     "asha: of so many trials one goes on, until so many times as many epochs; 4.", 2, 1000},
     {"max-failed-trials", 0, FLAG_COUNT, "N", HOW,
      "End when so many have failed, over maxFailedTrials; half of all if neither is given.", 1, 1000000},
     {"seed", 0, FLAG_COUNT, "N", HOW, "Another seed proposes other trials; otherwise random_seed of CONFIG.", 0,

@@ -43,7 +43,7 @@ void tune_report_trial(const study *s, const trial *t, double seconds, const cha
 {
     const trial *best = study_best(s);
     char figure[32] = "failed", leader[32] = "", steps[32] = "", time[32] = "";
-    if (t->state == TRIAL_COMPLETE) {
+    if (t->state != TRIAL_FAILED) {
         snprintf(figure, sizeof figure, "%.5g", t->objective);
         snprintf(steps, sizeof steps, "%" PRId64, t->steps);
     }
@@ -53,7 +53,9 @@ void tune_report_trial(const study *s, const trial *t, double seconds, const cha
         snprintf(time, sizeof time, "%.1f", seconds);
     printf("%5d  %*s  %*s  %5s  %7s", t->number, FIGURE_WIDTH, figure, FIGURE_WIDTH, leader, steps, time);
     print_values(s, t);
-    printf("%s%s\n", why ? "  " : "", why ? why : "");
+    bool is_early = t->state == TRIAL_STOPPED || t->state == TRIAL_PAUSED;
+    const char *note = why ? why : is_early ? trial_state_name(t->state) : NULL;
+    printf("%s%s\n", note ? "  " : "", note ? note : "");
     fflush(stdout);
 }
 
@@ -102,8 +104,13 @@ status tune_report_write_best(const study *s, const char *dir, error *err)
 void tune_report_end(const study *s, const char *dir, const char *metric)
 {
     const trial *best = study_best(s);
-    printf("\n%d trials, %d failed; the best is trial %d: %s %.5g\n\nresults:\n", s->n, study_count(s, TRIAL_FAILED),
-           best->number, metric, best->objective);
+    int early = study_count(s, TRIAL_STOPPED), paused = study_count(s, TRIAL_PAUSED);
+    printf("\n%d trials, %d failed", s->n, study_count(s, TRIAL_FAILED));
+    if (early)
+        printf(", %d stopped early", early);
+    if (paused)
+        printf(", %d left paused", paused);
+    printf("; the best is trial %d: %s %.5g\n\nresults:\n", best->number, metric, best->objective);
     printf("  %s/best/config.json  its configuration\n", dir);
     printf("  %s/trials/%d  its job, with the weights\n", dir, best->number);
     printf("  %s/trials.jsonl  all trials\n", dir);

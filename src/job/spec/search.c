@@ -198,6 +198,8 @@ status search_read(const doc_node *spec, arena *memory, search *ret, error *err)
     TRY(read_count(&r, spec, "maxTrials", 1, &s.trials));
     TRY(read_count(&r, spec, "maxParallelTrials", 1, &s.parallel));
     TRY(read_count(&r, spec, "maxFailedTrials", 0, &s.failed_most));
+    const doc_node *stops = given(spec, "enableTrialEarlyStopping");
+    s.stops_early = stops && schema_bool(stops);
     TRY(read_algorithm(&r, spec, &s));
     TRY(search_read_space(&r, spec, &s.space));
     *ret = s;

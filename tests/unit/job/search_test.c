@@ -37,7 +37,7 @@ static void all_of_it_is_read(void **state)
                           memory, &s, &err);
     assert_string_equal(err.text, "");
     assert_int_equal(st, OK);
-    assert_true(s.better == -1 && s.trials == 5 && s.parallel == 2 && s.failed_most == 0);
+    assert_true(s.better == -1 && s.trials == 5 && s.parallel == 2 && s.failed_most == 0 && s.stops_early);
     assert_string_equal(s.metric, "loss");
     assert_string_equal(s.algorithm, "random");
     assert_int_equal(s.space.n, 4);

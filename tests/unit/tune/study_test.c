@@ -52,11 +52,46 @@ static void no_trial_counts_twice(void **state)
     assert_null(study_best(&s));
     assert_int_equal(take(&s, "{\"trial\": 1, \"state\": \"complete\", \"objective\": 2, \"steps\": 7}", &err), OK);
     assert_int_equal(take(&s, "{\"trial\": 1, \"state\": \"failed\"}", &err), E_DATA);
-    assert_string_equal(err.text, "trial 1 ends a second time");
+    assert_string_equal(err.text, "trial 1 cannot be failed: it is complete");
     assert_int_equal(take(&s, "{\"trial\": 2, \"state\": \"complete\", \"objective\": 1, \"steps\": 7}", &err), OK);
     assert_int_equal(take(&s, "{\"trial\": 2, \"state\": \"odd\"}", &err), E_DATA);
     assert_int_equal(study_best(&s)->number, 2);
     assert_int_equal(study_count(&s, TRIAL_COMPLETE), 2);
+    study_fini(&s);
+}
+
+/* Evaluations come in their order, to trials that run; a paused one goes on or rests for good. */
+static void trials_rest_and_go_on(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    study s;
+    study_init(&s, &all, -1);
+#define EVALUATED(epoch, objective)                                                                                \
+    "{\"trial\": 1, \"state\": \"evaluated\", \"epoch\": " epoch ", \"steps\": 5, \"objective\": " objective "}"
+#define NOW(state) "{\"trial\": 1, \"state\": \"" state "\"}"
+    assert_int_equal(take(&s, BEGINS("1"), &err), OK);
+    assert_int_equal(take(&s, NOW("paused"), &err), E_DATA);
+    assert_string_equal(err.text, "trial 1 rests before it was evaluated");
+    assert_int_equal(take(&s, EVALUATED("1", "null"), &err), OK);
+    assert_true(s.trials[0].objective != s.trials[0].objective);
+    assert_int_equal(take(&s, EVALUATED("2", "0.5"), &err), OK);
+    assert_int_equal(take(&s, EVALUATED("2", "0.4"), &err), E_DATA);
+    assert_string_equal(err.text, "trial 1 is evaluated after epoch 2, but the last time was after 2");
+    assert_int_equal(take(&s, EVALUATED("3", "0.7"), &err), OK);
+    assert_int_equal(take(&s, "{\"trial\": 1, \"state\": \"evaluated\", \"epoch\": 4}", &err), E_DATA);
+    assert_int_equal(take(&s, NOW("resumed"), &err), E_DATA);
+    assert_int_equal(take(&s, NOW("paused"), &err), OK);
+    assert_int_equal(take(&s, NOW("paused"), &err), E_DATA);
+    assert_int_equal(take(&s, EVALUATED("4", "0.4"), &err), E_DATA);
+    assert_true(s.trials[0].state == TRIAL_PAUSED && s.trials[0].objective == 0.5 && s.trials[0].n_evaluations == 3);
+    assert_int_equal(study_count_known(&s), 1);
+    assert_null(study_best(&s));
+    assert_int_equal(take(&s, NOW("resumed"), &err), OK);
+    assert_int_equal(study_count_known(&s), 0);
+    assert_int_equal(take(&s, NOW("stopped"), &err), OK);
+    assert_int_equal(take(&s, NOW("resumed"), &err), E_DATA);
+    assert_true(s.trials[0].state == TRIAL_STOPPED && s.trials[0].resumed == 1);
     study_fini(&s);
 }
 
@@ -139,7 +174,7 @@ static void another_search_is_refused(void **state)
     assert_int_equal(fs_write_atomic(path, text.data, text.size, NULL), OK);
     error_clear(&err);
     assert_int_equal(trial_journal_open(&j, path, head, &s, &err), E_DATA);
-    assert_non_null(strstr(err.text, "other.jsonl:5: trial 1 ends a second time"));
+    assert_non_null(strstr(err.text, "other.jsonl:5: trial 1 cannot be failed: it is complete"));
     trial_journal_close(&j);
     study_fini(&s);
     buf_fini(&text);
@@ -173,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_trial_counts_twice),
+        cmocka_unit_test(trials_rest_and_go_on),
         cmocka_unit_test(a_cut_line_is_cut_away),
         cmocka_unit_test(another_search_is_refused),
         cmocka_unit_test(a_grid_has_all_combinations_once),

@@ -99,22 +99,20 @@ static status find_source(evaluation_metrics *m, const dataset *d, const model_r
     TRY(loss_choose(r, m->a, &loss, err));
     if (loss.n_labels != 1)
         return FAIL(err, E_CONFIG,
-                    "model.metrics: the loss %s compares no scores with one field of labels, which metrics are of",
-                    loss.kind);
+                    "%s: the loss %s compares no scores with one field of labels, which metrics are of",
+                    metric_settings_key(m->settings), loss.kind);
     if (loss.has_probabilities)
-        return FAIL(err, E_CONFIG, "model.metrics: the field '%s' has probabilities of classes; metrics are of labels "
-                    "that are classes, accuracy apart",
-                    loss.label[0]->name);
+        return FAIL(err, E_CONFIG, "%s: the field '%s' has probabilities of classes; metrics are of labels that are "
+                    "classes, accuracy apart",
+                    metric_settings_key(m->settings), loss.label[0]->name);
     TRY(prediction_of(r, g, &m->says, err));
     m->label = loss.label[0]->name;
     m->has_classes = loss.label[0]->dtype == DT_I64;
     const graph_shape *scores = &graph_value_at(g, graph_find(g, m->says.name))->shape;
     bool is_pair = m->says.kind != PREDICTION_SPAN || scores->rank == 3;
     if (!is_pair)
-        return FAIL(err, E_CONFIG, "model.metrics: spans are judged where one output has the scores of both ends");
-    /* prediction_of takes scores without a second axis for numbers, whatever the loss */
-    if (scores->rank == 1 && strcmp(loss.kind, "binary_cross_entropy") == 0)
-        m->says.kind = strcmp(m->says.name, "logits") == 0 ? PREDICTION_ODDS : PREDICTION_CHANCES;
+        return FAIL(err, E_CONFIG, "%s: spans are judged where one output has the scores of both ends",
+                    metric_settings_key(m->settings));
     describe(m, d, scores, &loss);
     return OK;
 }
@@ -139,7 +137,7 @@ status evaluation_metrics_open(const config *c, const dataset *d, const model_re
     if (st == OK) {
         st = metrics_open(options, n, &m->source, &m->list, err);
         if (st != OK)
-            error_prepend(err, "model.metrics");
+            error_prepend(err, "%s", metric_settings_key(m->settings));
     }
     if (st == OK)
         *ret = m;
@@ -165,7 +163,8 @@ status evaluation_metrics_keep(const evaluation_metrics *m, graph *g, error *err
 {
     graph_val scores = graph_find(g, m->says.name);
     if (graph_value_at(g, scores)->dtype != DT_F32)
-        return FAIL(err, E_CONFIG, "model.metrics: the model's '%s' is not float32", m->says.name);
+        return FAIL(err, E_CONFIG, "%s: the model's '%s' is not float32", metric_settings_key(m->settings),
+                    m->says.name);
     graph_keep(g, scores);
     return OK;
 }

@@ -12,6 +12,32 @@ enum { RIGHT, COUNTED, COUNTS };
 
 /* --- of single labels --- */
 
+/* A label is right if the class with the highest score is it. */
+static status add_accuracy(metric *m, const metric_batch *b, error *err)
+{
+    (void)err;
+    for (int64_t i = 0; i < b->examples * m->source->labels; i++)
+        if (metric_counts(m->source, b, i)) {
+            m->state.counts[COUNTED]++;
+            m->state.counts[RIGHT] += metric_predicted(m->source, b, i) == metric_truth(m->source, b, i);
+        }
+    return OK;
+}
+
+static void put_share(metric *m, metric_figures *to)
+{
+    metric_put(m, to, "", metric_ratio((double)m->state.counts[RIGHT], (double)m->state.counts[COUNTED]));
+}
+
+const metric_kind metric_accuracy = {
+    .name = "accuracy",
+    .inputs = METRIC_CLASSES | METRIC_YES_NO,
+    .endings = " ",
+    .n_counts = COUNTS,
+    .add = add_accuracy,
+    .figures = put_share,
+};
+
 static status open_categorical(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
 {
     (void)ret_counts;

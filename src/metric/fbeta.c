@@ -80,6 +80,10 @@ static status add_classes(metric *m, const metric_batch *b, error *err)
 static status open_f1(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
 {
     int64_t classes = metric_classes(m->source);
+    if (m->o.positive_label == METRIC_NO_LABEL && classes > 2)
+        return METRIC_FAIL(m, err, "positive_label is missing: f1 is of one of %lld classes; for all of them list "
+                                   "{type: \"fbeta\", average: \"macro\"}", (long long)classes);
+    m->o.positive_label = m->o.positive_label == METRIC_NO_LABEL ? 1 : m->o.positive_label;
     if (m->o.positive_label < 0 || m->o.positive_label >= classes)
         return METRIC_FAIL(m, err, "positive_label: %lld is none of %lld classes", (long long)m->o.positive_label,
                            (long long)classes);

@@ -1,5 +1,5 @@
 /*
- * Metrics of an evaluation: what a configuration lists as `model.metrics`, counted batch by batch.
+ * Metrics of an evaluation: what a configuration lists as `model.metrics` or `trainer.metrics`, counted batch by batch.
  *
  * A metric's value is bit-equal however the examples are split over batches, threads and processes, and in
  * whatever order the parts are merged: integers are added, fractions are added exactly (exact_sum.h), and
@@ -71,7 +71,7 @@ typedef enum metric_average {
 
 typedef enum metric_encoding { METRIC_BIO, METRIC_BIOUL, METRIC_IOB1, METRIC_BMES } metric_encoding;
 
-enum { METRIC_NGRAMS = 8 };
+enum { METRIC_NGRAMS = 8, METRIC_NO_LABEL = -1 };
 
 /* Each kind takes some of these. Lists are borrowed while metrics are open. */
 typedef struct metric_options {
@@ -79,7 +79,7 @@ typedef struct metric_options {
     const char *name;             /* of its figures; NULL: as the kind */
     int64_t top_k;                /* 0: 1 */
     bool tie_break;
-    int64_t positive_label;
+    int64_t positive_label;       /* of f1 METRIC_NO_LABEL: 1 of two classes */
     double beta;                  /* 0: 1 */
     metric_average average;
     double threshold;             /* of a probability */

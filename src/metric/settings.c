@@ -11,6 +11,7 @@ enum { NAMES_MOST = 8 }; /* of one metric */
 
 struct metric_settings {
     arena *a;
+    const char *key;
     metric_options *options;
     size_t n;
     const char **names;
@@ -73,7 +74,7 @@ static metric_options read_one(arena *a, const config *c)
         .name = config_str(c, "name"),
         .top_k = config_int(c, "top_k"),
         .tie_break = config_bool(c, "tie_break"),
-        .positive_label = config_int(c, "positive_label"),
+        .positive_label = config_has(c, "positive_label") ? config_int(c, "positive_label") : METRIC_NO_LABEL,
         .beta = config_f64(c, "beta"),
         .average = (metric_average)choice(c, "average", averages, COUNT_OF(averages)),
         .threshold = config_f64(c, "threshold"),
@@ -134,13 +135,14 @@ static void take_of_tagger(metric_settings *s, const config *c)
             (metric_options){.kind = "span_f1", .encoding = encoding_of(c, "model.label_encoding")};
 }
 
-static void take_listed(metric_settings *s, const config *c)
+static void take_listed(metric_settings *s, const config *c, const char *key)
 {
-    s->n = config_count(c, "model.metrics");
+    s->key = key;
+    s->n = config_count(c, key);
     s->options = arena_alloc(s->a, (s->n + 1) * sizeof *s->options);
     for (size_t i = 0; i < s->n; i++) {
         char at[48];
-        snprintf(at, sizeof at, "model.metrics[%zu]", i);
+        snprintf(at, sizeof at, "%s[%zu]", key, i);
         s->options[i] = read_one(s->a, config_section(c, at));
     }
 }
@@ -149,8 +151,11 @@ metric_settings *metric_settings_create(const config *c)
 {
     metric_settings *s = xcalloc(1, sizeof *s);
     s->a = arena_create();
+    s->key = "model.metrics";
     if (config_has(c, "model.metrics"))
-        take_listed(s, c);
+        take_listed(s, c, "model.metrics");
+    else if (config_has(c, "trainer.metrics"))
+        take_listed(s, c, "trainer.metrics");
     else if (strcmp(config_str(c, "model.type"), "simple_tagger") == 0)
         take_of_tagger(s, c);
     else
@@ -180,4 +185,9 @@ const char *const *metric_settings_names(const metric_settings *s, size_t *ret_n
 {
     *ret_n = s->n_names;
     return s->names;
+}
+
+const char *metric_settings_key(const metric_settings *s)
+{
+    return s->key;
 }

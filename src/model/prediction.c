@@ -58,7 +58,10 @@ status prediction_of(const model_request *request, const graph *g, prediction *r
     TRY(st);
     prediction says = {.name = given_name(g, loss.kind)};
     const graph_shape *shape = &graph_value_at(g, graph_find(g, says.name))->shape;
-    says.kind = shape->rank > 1 ? kind_of(loss.kind, says.name) : PREDICTION_NUMBERS;
+    says.kind = kind_of(loss.kind, says.name);
+    bool needs_axis = says.kind == PREDICTION_CLASSES || says.kind == PREDICTION_SPAN;
+    if (needs_axis && shape->rank < 2)
+        says.kind = PREDICTION_NUMBERS;
     if (says.kind == PREDICTION_CLASSES)
         says.axis = axis_of_classes(shape, loss.features);
     *ret = says;

@@ -79,6 +79,7 @@ def of_classes(name, n, classes, quantum, ignored=0):
         metric("categorical_accuracy", {"top2": np.mean([t in o[:2] for t, o in zip(y, order)])}, top_k=2, name="top2"),
         metric("categorical_accuracy", {"ties": tie_break(s, y)}, tie_break=True, name="ties"),
         metric("boolean_accuracy", {"boolean_accuracy": sk.accuracy_score(y, predicted)}),
+        metric("accuracy", {"accuracy": sk.accuracy_score(y, predicted)}),
         metric("f1", named("f1", [x[0] for x in prf(y, predicted, labels=[1], average=None)]), positive_label=1),
         metric("fbeta", named("each", prf(y, predicted, labels=every, average=None, beta=2.0)), beta=2.0, name="each"),
         metric("fbeta", named("some", prf(y, predicted, labels=some, average=None)), labels=some, name="some"),
@@ -121,6 +122,7 @@ def of_yes_no(name, n, quantum, only=None):
                 metric("auc", {"auc": auc}, positive_label=1),
                 metric("average_precision", {"average_precision": ap}, positive_label=1),
                 metric("boolean_accuracy", {"boolean_accuracy": sk.accuracy_score(labels, predicted)}),
+                metric("accuracy", {"accuracy": sk.accuracy_score(labels, predicted)}),
                 metric("f1", named("f1", [x[0] for x in prf(labels, predicted, labels=[1], average=None)]),
                        positive_label=1),
                 metric("confusion_matrix",
@@ -135,6 +137,7 @@ def of_many_labels(n, k, threshold):
                       threshold=threshold) for a in ("micro", "macro", "weighted")]
     metrics.append(metric("fbeta_multi_label", named("each", prf(labels, predicted, average=None, beta=2.0)),
                           beta=2.0, threshold=threshold, name="each"))
+    metrics.append(metric("accuracy", {"accuracy": sk.accuracy_score(labels.ravel(), chances.ravel() > 0.5)}))
     return {"name": "many labels", "input": "yes_no", "odds": False, "examples": n, "labels": k,
             "scores": chances.ravel(), "target": labels.ravel().astype(float), "metrics": metrics}
 

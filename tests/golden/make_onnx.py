@@ -2,7 +2,7 @@
 """Exports of PyTorch as fixtures, in tests/golden/onnx: a convolutional network with batch norm and
 dropout, and a transformer, each by both exporters, in training mode; one as for inference. And runs by
 PyTorch, in tests/golden/data (make_models.py), of networks whose files need care: a table of tokens that
-is the last layer too, equal weights that the exporter merged, a norm that is called twice, a loss inside, and nothing else. And functions, which these exporters inline.
+is the last layer too, equal weights that the exporter merged, a norm that is called twice, a loss inside, and nothing else. One logit without an axis. And functions, which these exporters inline.
 
     python3 tests/golden/make_onnx.py        # needs torch, torchvision, onnx, onnxscript, safetensors
 """
@@ -218,6 +218,21 @@ def not_finite():
                   os.path.join(OUT, f"nan-{name}.onnx"))
 
 
+def one_logit():
+    """One number an example, without an axis of its own."""
+    node = helper.make_node
+    numeric = helper.make_tensor_value_info("numeric", TensorProto.FLOAT, ["N", 1])
+    score = helper.make_tensor_value_info("score", TensorProto.FLOAT, ["N"])
+    kept = [numpy_helper.from_array(numpy.array([[1.5]], numpy.float32), "fc.weight"),
+            numpy_helper.from_array(numpy.array([0.25], numpy.float32), "fc.bias"),
+            numpy_helper.from_array(numpy.array([1], numpy.int64), "axis")]
+    graph = helper.make_graph([node("Gemm", ["numeric", "fc.weight", "fc.bias"], ["h"], name="/Gemm"),
+                               node("Squeeze", ["h", "axis"], ["score"], name="/Squeeze")], "main", [numeric], [score],
+                              kept)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
+              os.path.join(OUT, "one-logit.onnx"))
+
+
 def vectors(batch):
     return lambda: {"x": torch.randn(batch, 10), "label": torch.randint(4, (batch,))}
 
@@ -244,6 +259,7 @@ export(transformer, "transformer-inference", False, train=False)
 
 functions()
 not_finite()
+one_logit()
 torch.set_num_threads(1)
 x = {"x": (torch.randn(2, 10), {0: "N"})}
 for dynamo in (False, True):

@@ -270,6 +270,13 @@ static status check_test(const json_t *tree, error *err)
     return OK;
 }
 
+static status check_metrics(const json_t *tree, error *err)
+{
+    bool both = json_is_array(constraints_value_at(tree, "model.metrics")) &&
+                json_is_array(constraints_value_at(tree, "trainer.metrics"));
+    return both ? FAIL(err, E_CONFIG, "trainer.metrics: model.metrics lists metrics already; use one of them") : OK;
+}
+
 static status check_sampler(const json_t *tree, error *err)
 {
     const char *type = json_string_value(constraints_value_at(tree, "data_loader.batch_sampler.type"));
@@ -285,6 +292,7 @@ status constraints_check(const json_t *tree, error *err)
     for (size_t i = 0; i < option_limit_count; i++)
         TRY(check_limit(&option_limits[i], tree, err));
     TRY(check_test(tree, err));
+    TRY(check_metrics(tree, err));
     TRY(check_optimizer(tree, err));
     TRY(check_tagger(tree, err));
     TRY(check_groups(tree, err));

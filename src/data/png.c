@@ -2,7 +2,6 @@
 #include "data/png.h"
 
 #include "common/base/alloc.h"
-#include "common/base/buf.h"
 #include "common/base/fs.h"
 
 #include <stdlib.h>
@@ -54,13 +53,19 @@ static status add_pixels(buf *file, const png_image *image, error *err)
     return code == Z_OK ? OK : FAIL(err, E_NOMEM, "zlib cannot deflate an image of %zu bytes", rows);
 }
 
+status png_encode(const png_image *image, buf *ret, error *err)
+{
+    buf_add(ret, "\x89PNG\r\n\x1a\n", 8);
+    add_header(ret, image);
+    TRY(add_pixels(ret, image, err));
+    add_chunk(ret, "IEND", "", 0);
+    return OK;
+}
+
 status png_write(const char *path, const png_image *image, error *err)
 {
     buf file = BUF_INIT;
-    buf_add(&file, "\x89PNG\r\n\x1a\n", 8);
-    add_header(&file, image);
-    status st = add_pixels(&file, image, err);
-    add_chunk(&file, "IEND", "", 0);
+    status st = png_encode(image, &file, err);
     if (st == OK)
         st = fs_write_atomic(path, file.data, file.size, err);
     buf_fini(&file);

@@ -4,6 +4,7 @@
 #ifndef TEQUIO_DATA_PNG_H
 #define TEQUIO_DATA_PNG_H
 
+#include "common/base/buf.h"
 #include "common/base/error.h"
 
 #include <stdint.h>
@@ -15,6 +16,8 @@ typedef struct png_image {
     int n_colors;
 } png_image;
 
+/* Appends the file. E_NOMEM. */
+MUST_USE status png_encode(const png_image *image, buf *ret, error *err);
 /* Written whole or not at all. E_IO, E_DISK. */
 MUST_USE status png_write(const char *path, const png_image *image, error *err);
 

@@ -6,6 +6,7 @@
 #include "common/base/json.h"
 #include "common/store/appender.h"
 #include "common/store/folder_lock.h"
+#include "evaluator/confusion_picture.h"
 #include "evaluator/figures.h"
 
 #include <stdio.h>
@@ -168,6 +169,30 @@ static void add_point(void *user, const char *name, double value)
     free(tag);
 }
 
+static status add_picture(const points *to, const metric_figure *f, error *err)
+{
+    confusion_picture p;
+    char *tag = xasprintf("validation/%s", f->name);
+    status st = confusion_picture_draw(f, &p, err);
+    if (st == OK)
+        events_image(to->log, to->step, tag, p.width, p.height, p.png.data, p.png.size);
+    if (st == OK)
+        confusion_picture_fini(&p);
+    free(tag);
+    return st;
+}
+
+static status add_points(report *r, events *log, error *err)
+{
+    points to = {log, r->step};
+    for (size_t i = 0; i < r->figures.n; i++)
+        if (confusion_picture_fits(&r->figures.at[i]))
+            TRY(add_picture(&to, &r->figures.at[i], err));
+    figures_each_number(&r->metrics, &r->figures, add_point, &to);
+    r->in_events = true;
+    return OK;
+}
+
 static status write_events(const jobdir *d, report *r, events **log, error *err)
 {
     if (!*log) {
@@ -177,8 +202,7 @@ static status write_events(const jobdir *d, report *r, events **log, error *err)
         TRY(st);
     }
     if (!r->in_events)
-        figures_each_number(&r->metrics, &r->figures, add_point, &(points){*log, r->step});
-    r->in_events = true;
+        TRY(add_points(r, *log, err));
     TRY(events_flush(*log, err));
     return events_sync(*log, err);
 }

@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/store/jobend.h"
 #include "common/store/jobstate.h"
+#include "evaluator/confusion_picture.h"
 #include "evaluator/evaluator.h"
 #include "evaluator/figures.h"
 
@@ -116,6 +117,52 @@ static status test(const config *c, const char *model, const char *vocabulary, j
     return st;
 }
 
+/* --- pictures of confusion matrices --- */
+
+/* A list of lists of counts, all of one length; else its values are NULL. */
+static metric_figure table_of(const json_t *rows)
+{
+    size_t n = json_array_size(rows), k = 0;
+    metric_figure f = {.rows = (int64_t)n, .columns = (int64_t)n, .values = xcalloc(n * n + 1, sizeof *f.values)};
+    f.are_counts = n > 0;
+    for (size_t i = 0; i < n && f.are_counts; i++)
+        f.are_counts = json_array_size(json_array_get(rows, i)) == n;
+    for (; f.are_counts && k < n * n; k++) {
+        const json_t *count = json_array_get(json_array_get(rows, k / n), k % n);
+        f.are_counts = json_is_integer(count);
+        f.values[k] = json_number_value(count);
+    }
+    return f;
+}
+
+static status write_picture(const metric_figure *f, const char *path, error *err)
+{
+    confusion_picture p;
+    TRY(confusion_picture_draw(f, &p, err));
+    status st = fs_write_atomic(path, p.png.data, p.png.size, err);
+    confusion_picture_fini(&p);
+    return st;
+}
+
+/* NAME.png of each table NAME in metrics.json. */
+static void write_pictures(const jobdir *d, const json_t *metrics)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)metrics, name, value)
+    {
+        error err = ERROR_INIT;
+        metric_figure f = table_of(value);
+        char *path = jobdir_file(d, "%s.png", name);
+        if (confusion_picture_fits(&f) && write_picture(&f, path, &err) != OK)
+            LOG_W("NO_PICTURE", "%s.png is not written: %s", name, err.text);
+        free(path);
+        free(f.values);
+    }
+}
+
+/* --- all of it --- */
+
 static status complete_metrics(const config *c, const jobdir *d, const char *model, const char *vocabulary,
                                bool is_alone, error *err)
 {
@@ -129,6 +176,8 @@ static status complete_metrics(const config *c, const jobdir *d, const char *mod
     st = test(c, model, vocabulary, metrics, err);
     if (st == OK)
         st = jobdir_write_json(d, "metrics.json", metrics, err);
+    if (st == OK)
+        write_pictures(d, metrics);
     json_decref(metrics);
     return st;
 }

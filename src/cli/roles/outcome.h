@@ -19,6 +19,7 @@ void outcome_note(const jobdir *d, status st, const char *text);
  *                   cannot say the network
  *   metrics.json    peak_worker_0_memory_MB, where this process has all lanes; with evaluate_on_test, test_*
  *                   of the best weights
+ *   NAME.png        a picture of each confusion matrix in metrics.json
  *   model.tar.gz    the best weights as an archive (cli/run/model_archive.h)
  *
  * `tequio export` and `evaluate` can make up for what cannot be. Warns then; but the result is that of the

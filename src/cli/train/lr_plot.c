@@ -1,12 +1,10 @@
 #include "cli/train/lr_plot.h"
 
-#include "common/base/alloc.h"
+#include "data/drawing.h"
 #include "data/png.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { WIDTH = 800, HEIGHT = 480, LEFT = 90, RIGHT = 40, TOP = 20, BOTTOM = 50, TICKS = 6 };
 
@@ -16,64 +14,16 @@ static const unsigned char colors[COLORS][3] = {
     [BLUE] = {31, 119, 180},   [FAINT] = {235, 235, 235},
 };
 
-/* --- letters, 5 wide and 7 high, a row a byte: all that labels need --- */
+enum { SCALE = 2 }; /* of letters */
 
-static const struct {
-    char letter;
-    unsigned char rows[7];
-} font[] = {
-    {'0', {14, 17, 19, 21, 25, 17, 14}}, {'1', {4, 12, 4, 4, 4, 4, 14}},    {'2', {14, 17, 1, 2, 4, 8, 31}},
-    {'3', {31, 2, 4, 2, 1, 17, 14}},     {'4', {2, 6, 10, 18, 31, 2, 2}},   {'5', {31, 16, 30, 1, 1, 17, 14}},
-    {'6', {6, 8, 16, 30, 17, 17, 14}},   {'7', {31, 1, 2, 4, 8, 8, 8}},     {'8', {14, 17, 17, 14, 17, 17, 14}},
-    {'9', {14, 17, 17, 15, 1, 2, 12}},   {'.', {0, 0, 0, 0, 0, 12, 12}},    {'-', {0, 0, 0, 31, 0, 0, 0}},
-    {'+', {0, 4, 4, 31, 4, 4, 0}},       {'a', {0, 0, 14, 1, 15, 17, 15}},  {'e', {0, 0, 14, 17, 31, 16, 14}},
-    {'g', {0, 15, 17, 17, 15, 1, 14}},   {'i', {4, 0, 12, 4, 4, 4, 14}},    {'l', {12, 4, 4, 4, 4, 4, 14}},
-    {'n', {0, 0, 22, 25, 17, 17, 17}},   {'o', {0, 0, 14, 17, 17, 17, 14}}, {'r', {0, 0, 22, 25, 16, 16, 16}},
-    {'s', {0, 0, 15, 16, 14, 1, 30}},    {'t', {8, 8, 28, 8, 8, 9, 6}},
-};
-
-enum { LETTER_WIDTH = 6, LETTER_HEIGHT = 7, SCALE = 2 };
-
-typedef struct canvas {
-    unsigned char pixels[HEIGHT][WIDTH];
-    int top, bottom; /* rows outside of which nothing is drawn */
-} canvas;
-
-static void dot(canvas *c, int x, int y, unsigned char color)
-{
-    if (x >= 0 && x < WIDTH && y >= c->top && y < c->bottom)
-        c->pixels[y][x] = color;
-}
-
-static void draw_letter(canvas *c, int x, int y, char letter)
-{
-    for (size_t i = 0; i < COUNT_OF(font); i++)
-        for (int k = 0; font[i].letter == letter && k < LETTER_HEIGHT * SCALE * 5 * SCALE; k++) {
-            int row = k / (5 * SCALE), column = k % (5 * SCALE);
-            if (font[i].rows[row / SCALE] >> (4 - column / SCALE) & 1)
-                dot(c, x + column, y + row, BLACK);
-        }
-}
-
-static void draw_text(canvas *c, int x, int y, const char *text)
-{
-    for (; *text; text++, x += LETTER_WIDTH * SCALE)
-        draw_letter(c, x, y, *text);
-}
-
-static int text_width(const char *text)
-{
-    return (int)strlen(text) * LETTER_WIDTH * SCALE;
-}
-
-static void draw_line(canvas *c, double x0, double y0, double x1, double y1, unsigned char color, int thick)
+static void draw_line(drawing *c, double x0, double y0, double x1, double y1, unsigned char color, int thick)
 {
     double longest = fmax(fabs(x1 - x0), fabs(y1 - y0));
     int n = (int)longest + 1;
     for (int i = 0; i <= n; i++) {
         int x = (int)lround(x0 + (x1 - x0) * i / n), y = (int)lround(y0 + (y1 - y0) * i / n);
         for (int k = 0; k < thick * thick; k++)
-            dot(c, x + k % thick, y + k / thick, color);
+            drawing_dot(c, x + k % thick, y + k / thick, color);
     }
 }
 
@@ -139,7 +89,7 @@ static void label_rate(const axis *rates, double at, char *text, size_t bytes)
         snprintf(text, bytes, "%.3g", at);
 }
 
-static void draw_ticks(canvas *c, const axis *rates, const axis *losses)
+static void draw_ticks(drawing *c, const axis *rates, const axis *losses)
 {
     char text[32];
     double step = tick_step(rates);
@@ -148,14 +98,15 @@ static void draw_ticks(canvas *c, const axis *rates, const axis *losses)
         int x = (int)lround(place_x(rates, value));
         draw_line(c, x, TOP, x, HEIGHT - BOTTOM, FAINT, 1);
         label_rate(rates, at, text, sizeof text);
-        draw_text(c, x - text_width(text) / 2, HEIGHT - BOTTOM + 8, text);
+        drawing_text(c, x - drawing_text_width(text, SCALE) / 2, HEIGHT - BOTTOM + 8, SCALE, BLACK, text);
     }
     step = tick_step(losses);
     for (double at = ceil(losses->from / step) * step; at <= losses->to; at += step) {
         int y = (int)lround(place_y(losses, at));
         draw_line(c, LEFT, y, WIDTH - RIGHT, y, FAINT, 1);
         snprintf(text, sizeof text, "%.3g", fabs(at) < 1e-9 * step ? 0.0 : at);
-        draw_text(c, LEFT - 8 - text_width(text), y - LETTER_HEIGHT * SCALE / 2, text);
+        drawing_text(c, LEFT - 8 - drawing_text_width(text, SCALE), y - drawing_text_height(SCALE) / 2, SCALE, BLACK,
+                     text);
     }
 }
 
@@ -166,7 +117,7 @@ static double near_place(const axis *losses, double loss)
     return place_y(losses, fmin(fmax(loss, losses->from - 4 * span), losses->to + 4 * span));
 }
 
-static void draw_curve(canvas *c, const lr_curve *curve, const double *values, const axis *rates,
+static void draw_curve(drawing *c, const lr_curve *curve, const double *values, const axis *rates,
                        const axis *losses, unsigned char color, int thick)
 {
     for (size_t i = 1; i < curve->n; i++)
@@ -177,21 +128,21 @@ static void draw_curve(canvas *c, const lr_curve *curve, const double *values, c
 status lr_plot_write(const char *path, const lr_curve *curve, error *err)
 {
     static const char below[] = "learning rate";
-    canvas *c = xcalloc(1, sizeof *c); /* white */
-    c->bottom = HEIGHT;
+    drawing whole = drawing_create(WIDTH, HEIGHT), *c = &whole; /* white */
     axis rates = axis_of_rates(curve), losses = axis_of_losses(curve);
     draw_ticks(c, &rates, &losses);
-    draw_text(c, (WIDTH + LEFT - text_width(below)) / 2, HEIGHT - LETTER_HEIGHT * SCALE - 4, below);
-    draw_text(c, 4, 4, "loss");
+    drawing_text(c, (WIDTH + LEFT - drawing_text_width(below, SCALE)) / 2, HEIGHT - drawing_text_height(SCALE) - 4,
+                 SCALE, BLACK, below);
+    drawing_text(c, 4, 4, SCALE, BLACK, "loss");
     draw_line(c, LEFT, TOP, LEFT, HEIGHT - BOTTOM, BLACK, 1);
     draw_line(c, LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, BLACK, 1);
     c->top = TOP;
     c->bottom = HEIGHT - BOTTOM;
     draw_curve(c, curve, curve->loss, &rates, &losses, GREY, 1);
     draw_curve(c, curve, curve->smooth, &rates, &losses, BLUE, 2);
-    png_image image = {.width = WIDTH, .height = HEIGHT, .pixels = &c->pixels[0][0],
+    png_image image = {.width = WIDTH, .height = HEIGHT, .pixels = c->pixels,
                        .colors = &colors[0][0], .n_colors = COLORS};
     status st = png_write(path, &image, err);
-    free(c);
+    drawing_fini(&whole);
     return st;
 }

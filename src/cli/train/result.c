@@ -62,6 +62,7 @@ static const struct {
     {"best", "the weights that did best on validation data"},
     {"summary.json", "figures of the whole run"},
     {"metrics.json", "metrics at the end"},
+    {"validation_confusion_matrix.png", "labels and what was predicted, by class"},
 };
 
 /* What each is stands in one column, however long the job dir's name. */

@@ -146,6 +146,21 @@ void events_scalar(events *e, int64_t step, const char *tag, float value)
     add_value(e, step, &v);
 }
 
+void events_image(events *e, int64_t step, const char *tag, int width, int height, const void *png, size_t bytes)
+{
+    enum { RGB = 3 };
+    Tequio__Tb__Summary__Image image = TEQUIO__TB__SUMMARY__IMAGE__INIT;
+    image.width = width;
+    image.height = height;
+    image.colorspace = RGB;
+    image.encoded_image_string = (ProtobufCBinaryData){.len = bytes, .data = (uint8_t *)(uintptr_t)png};
+    Tequio__Tb__Summary__Value v = TEQUIO__TB__SUMMARY__VALUE__INIT;
+    v.tag = (char *)(uintptr_t)tag;
+    v.value_case = TEQUIO__TB__SUMMARY__VALUE__VALUE_IMAGE;
+    v.image = &image;
+    add_value(e, step, &v);
+}
+
 void events_add_histogram(events *e, int64_t step, const char *tag, const events_histogram *h)
 {
     histogram_summary s;
@@ -211,7 +226,7 @@ static status visit_event(const Tequio__Tb__Event *event, events_visit *visit, v
             r.num = v->histo->num;
             r.sum = v->histo->sum;
         } else {
-            continue; /* images and the like, by other programs */
+            continue; /* images, and what other programs write */
         }
         TRY(visit(user, &r, err));
     }

@@ -20,6 +20,9 @@ MUST_USE status events_open(const char *dir, events **ret, error *err);
 void events_close(events **e);
 void events_scalar(events *e, int64_t step, const char *tag, float value);
 
+/* A picture in colours that are red, green and blue, as a whole PNG file. */
+void events_image(events *e, int64_t step, const char *tag, int width, int height, const void *png, size_t bytes);
+
 /* A histogram in TensorBoard's exponential buckets, filled with events_histogram_add, which leaves
  * out what is not finite. */
 typedef struct events_histogram events_histogram;

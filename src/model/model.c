@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "model/builders.h"
+#include "model/depth.h"
 #include "model/groups.h"
 #include "model/prediction.h"
 
@@ -157,6 +158,7 @@ static status fill_graph(graph *g, const model_request *r, error *err)
         return OK;
     TRY(choose_moving(g, r->train, r->freeze, err));
     TRY(groups_assign(g, r->no_grad, r->optimizer, err));
+    TRY(depth_assign(g, r->optimizer, err));
     TRY(graph_input(g, "slot.weight", DT_F32, one, &weight, err));
     return graph_backward(g, loss, weight, err);
 }

@@ -1,6 +1,7 @@
 #include "optim/settings.h"
 
 #include "common/base/alloc.h"
+#include "common/base/detmath.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -153,6 +154,26 @@ static status tune_finely(const config *c, const flat *f, training_span span, op
     return OK;
 }
 
+/* Of each layer the same groups, with its share of their rates. How deep the model is its tensors say. */
+static void share_rates(const config *c, const flat *f, optim_group **groups, size_t *n)
+{
+    double decay = 1.0;
+    size_t own = *n, most = 0;
+    for (size_t i = 0; i < own; i++)
+        (*groups)[i].share = 1.0;
+    if (!config_has(c, "trainer.optimizer.layer_decay"))
+        return;
+    decay = config_f64(c, "trainer.optimizer.layer_decay");
+    for (int32_t i = 0; i < f->n_tensors; i++)
+        most = (size_t)f->tensors[i].group > most ? (size_t)f->tensors[i].group : most;
+    *n = own * (most / own + 1);
+    *groups = xrealloc(*groups, *n * sizeof **groups);
+    for (size_t i = own; i < *n; i++) {
+        (*groups)[i] = (*groups)[i % own];
+        (*groups)[i].share = det_pow(decay, (double)(i / own));
+    }
+}
+
 status optim_groups_settings(const config *c, const flat *f, training_span span, optim_group **ret, size_t *ret_n,
                              error *err)
 {
@@ -168,6 +189,7 @@ status optim_groups_settings(const config *c, const flat *f, training_span span,
         free(groups);
         return st;
     }
+    share_rates(c, f, &groups, &n);
     *ret = groups;
     *ret_n = n;
     return OK;

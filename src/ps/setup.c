@@ -167,7 +167,9 @@ static status ps_open_restore(ps *s, const Wire__Setup *m, checkpoint **ret, err
 
 static status check_groups(const flat *f, const config *c, error *err)
 {
-    size_t most = config_count(c, "trainer.optimizer.parameter_groups");
+    size_t groups = config_count(c, "trainer.optimizer.parameter_groups");
+    bool has_layers = config_has(c, "trainer.optimizer.layer_decay");
+    size_t most = has_layers ? (groups + 1) * (size_t)f->n_tensors - 1 : groups;
     for (int32_t i = 0; i < f->n_tensors; i++)
         if ((size_t)f->tensors[i].group > most)
             return FAIL(err, E_PROTOCOL, "SETUP: '%s' is of group %d, and the configuration has %zu",

@@ -51,11 +51,12 @@ static void make_rules(const table *t, const update_part *u, int64_t version, in
         const optim_group *group = &t->groups[how / 2];
         t->is_made[how] = true;
         const int64_t counted = step - group->frozen_steps;
+        const double rate = (double)lr_sequence_rate(&group->rates, version, reductions);
         optim moved_by = group->optim;
         moved_by.momentum *= momentum_schedule_share(&group->momentum, version);
         t->rules[how] = update_make(&moved_by, &(optim_call){
                                                    .step = counted > 1 ? counted : 1,
-                                                   .rate = lr_sequence_rate(&group->rates, version, reductions),
+                                                   .rate = (float)(group->share * rate),
                                                    .scale = scale,
                                                    .clip_value = t->o.clip_value,
                                                    .decay = how % 2,

@@ -6,6 +6,7 @@
 #include "metric/goal.h"
 #include "metric/metric.h"
 #include "metric/settings.h"
+#include "model/depth.h"
 #include "model/groups.h"
 #include "model/model.h"
 #include "optim/settings.h"
@@ -257,6 +258,15 @@ static void warn_of_groups(const config *c, const variants *v)
     buf_fini(&text);
 }
 
+static void tell_layers(const config *c, const variants *v)
+{
+    buf text = BUF_INIT;
+    depth_describe(v->graphs[0], config_json(c, "trainer.optimizer"), &text);
+    if (text.size)
+        LOG_I("LAYERS", "shares of the learning rate by trainer.optimizer.layer_decay: %s", text.data);
+    buf_fini(&text);
+}
+
 void variants_warn(const config *c, const variants *v)
 {
     bool stops = config_has(c, "trainer.patience");
@@ -270,6 +280,7 @@ void variants_warn(const config *c, const variants *v)
         LOG_W("PATIENCE", "trainer.patience does nothing without validation_data_path");
     warn_of_fields(c, v);
     warn_of_groups(c, v);
+    tell_layers(c, v);
 }
 
 void variants_fini(variants *v)

@@ -126,7 +126,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .steps = {.examples = BATCHES, .batch_size = 1, .per_step = SLOTS},
         .schedule = {.in_order = true},
         .groups = &(optim_group){.optim = {.kind = OPTIM_SGD},
-                                 .rates = {.schedules = {{.kind = LR_SCHEDULE_CONSTANT, .base = 1}}}},
+                                 .rates = {.schedules = {{.kind = LR_SCHEDULE_CONSTANT, .base = 1}}},
+                                 .share = 1.0},
         .n_groups = 1,
         .votes = data[0] & 1,
     };

@@ -142,6 +142,19 @@ static status check_part(const json_t *schedule, size_t i, bool is_last, error *
     return OK;
 }
 
+/* Both say how rates go from layer to layer. */
+static status check_layers(const json_t *tree, const json_t *schedule, error *err)
+{
+    static const char *const others[] = {"discriminative_fine_tuning", "gradual_unfreezing"};
+    if (json_is_null(json_object_get(constraints_value_at(tree, "trainer.optimizer"), "layer_decay")))
+        return OK;
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (json_is_true(json_object_get(schedule, others[i])))
+            return FAIL(err, E_CONFIG, SCHEDULE ".%s: does not go with trainer.optimizer.layer_decay; use one",
+                        others[i]);
+    return OK;
+}
+
 static status check_schedules(const json_t *tree, error *err)
 {
     enum { MOST = 8 };
@@ -154,6 +167,7 @@ static status check_schedules(const json_t *tree, error *err)
         TRY(check_part(json_object_get(part, "scheduler"), i, i + 1 == n, err));
         TRY(check_plateau(tree, json_object_get(part, "scheduler"), err));
     }
+    TRY(check_layers(tree, one, err));
     return check_plateau(tree, one, err);
 }
 

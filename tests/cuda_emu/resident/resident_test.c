@@ -285,7 +285,8 @@ static lane lane_of(size_t n_parts)
                        .schedule = {.in_order = true},
                        .groups = &(optim_group){
                            .optim = {.kind = OPTIM_SGD},
-                           .rates = {.schedules = {{.kind = LR_SCHEDULE_CONSTANT, .base = 0.0625}}}},
+                           .rates = {.schedules = {{.kind = LR_SCHEDULE_CONSTANT, .base = 0.0625}}},
+                           .share = 1.0},
                        .n_groups = 1,
                        .seed = SEED,
                        .store = resident_store(l.r)};

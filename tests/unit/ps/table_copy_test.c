@@ -50,7 +50,7 @@ static table *table_of(const shape *s, part_hold hold)
         .flat = s->flat,
         .parts = parts,
         .steps = s->steps,
-        .groups = &(optim_group){.optim = s->optim, .rates = s->rates},
+        .groups = &(optim_group){.optim = s->optim, .rates = s->rates, .share = 1.0},
         .n_groups = 1,
         .schedule = s->schedule,
         .votes = s->votes,

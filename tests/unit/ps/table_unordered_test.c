@@ -146,7 +146,7 @@ static void test_load(void **state)
     table_options options = {.flat = s.flat,
                              .parts = parts,
                              .steps = s.steps,
-                             .groups = &(optim_group){.optim = s.optim, .rates = s.rates},
+                             .groups = &(optim_group){.optim = s.optim, .rates = s.rates, .share = 1.0},
                              .n_groups = 1,
                              .schedule = {.in_order = false},
                              .total = TOTAL,

@@ -77,6 +77,8 @@ const char *dataset_vocabulary(const dataset *d);
 /* Appends the word that is number `label` among the classes of the vocabulary, also where labels
  * are not read. False: they have no words. */
 bool dataset_label_word(const dataset *d, int64_t label, buf *to);
+/* Appends what an example is called, as the file it lies in. False: it has no name. */
+bool dataset_example_name(const dataset *d, int64_t example, buf *to);
 /* Where an example is a row of words that have labels each: appends word `i` of it, and says where in the row its label
  * stands (-1: it was cut off). False: it has no more words, or is no such row. */
 bool dataset_word(const dataset *d, int64_t example, int64_t i, buf *ret_text, int64_t *ret_place);

@@ -22,6 +22,11 @@ bool dataset_label_word(const dataset *d, int64_t label, buf *to)
     return d->ops->label_word && d->ops->label_word(d, label, to);
 }
 
+bool dataset_example_name(const dataset *d, int64_t example, buf *to)
+{
+    return d->ops->example_name && d->ops->example_name(d, d->first + example, to);
+}
+
 bool dataset_word(const dataset *d, int64_t example, int64_t i, buf *ret_text, int64_t *ret_place)
 {
     return d->ops->word && d->ops->word(d, d->first + example, i, ret_text, ret_place);

@@ -42,6 +42,10 @@ void dataset_facts(const dataset *d, const char *file, facts_check how, buf *ret
     }
     d->ops->contents(d, &all);
     facts_add_contents(ret, file, how, &all);
+    if (how == FACTS_FULL && d->ops->whole_contents) {
+        d->ops->whole_contents(d, text);
+        facts_add(ret, file, "files_sha256", text);
+    }
     content_digest_fini(&all);
     buf_fini(&fields);
 }

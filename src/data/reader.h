@@ -42,9 +42,13 @@ typedef struct reader_ops {
     int64_t (*of_epoch)(const dataset *d, int64_t epoch, int64_t place);
     /* Of dataset_word; NULL: examples are no rows of words. */
     bool (*word)(const dataset *d, int64_t example, int64_t i, buf *ret_text, int64_t *ret_place);
+    /* Of dataset_example_name; NULL: examples have no names. */
+    bool (*example_name)(const dataset *d, int64_t example, buf *to);
     /* Adds the memory that the dataset's examples are made from, and no more: what a file holds beside
      * them, and how it is packed, makes no difference. */
     void (*contents)(const dataset *d, content_digest *ret);
+    /* Of a reader whose contents only sample its files: SHA-256 of all their bytes. NULL: contents are all. */
+    void (*whole_contents)(const dataset *d, char ret_hex[SHA256_HEX]);
     /* The records that the examples are read from, one each; NULL: they are not read from records. */
     const struct record_set *(*records)(const dataset *d);
     /* Of dataset_answer_read; NULL: examples are no questions. */
@@ -156,6 +160,10 @@ bool tag_reader_learns(const config *reader);
 
 /* Several readers as one (multitask/multitask_reader.c); the path is the folder that theirs are in. */
 MUST_USE status multitask_reader_configure(const reader_request *request, dataset **ret, error *err);
+
+/* Pictures in a folder that has a folder a class (pictures/image_reader.c): "image" f32 [C,H,W] and "label" i64 []. */
+MUST_USE status image_folder_reader_configure(const reader_request *request, dataset **ret, error *err);
+bool image_reader_learns(const config *reader);
 
 enum { CHANNELS = 3 };              /* red, green, blue */
 

@@ -23,6 +23,7 @@ static const struct {
     {"arrays", arrays_reader_configure, NULL, false},
     {"csv", csv_reader_configure, csv_reader_learns, false},
     {"cifar10", cifar10_reader_configure, NULL, false},
+    {"image_folder", image_folder_reader_configure, image_reader_learns, false},
     {"jsonl", jsonl_reader_configure, record_reader_learns, true},
     {"tfrecord", tfrecord_reader_configure, record_reader_learns, true},
     {"webdataset", webdataset_reader_configure, record_reader_learns, true},

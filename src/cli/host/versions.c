@@ -5,6 +5,7 @@
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/net/net.h"
+#include "data/pictures/picture.h"
 #include "text/tokenizer.h"
 
 #include <gnu/libc-version.h>
@@ -29,6 +30,10 @@ size_t versions_list(versions_row *ret)
     ret[++n] = (versions_row){.name = "utf8proc"};
     ret[++n] = (versions_row){.name = "PCRE2"};
     tokenizer_library_versions(ret[n - 1].version, ret[n].version, sizeof ret[n].version);
+    for (picture_format f = PICTURE_JPEG; f <= PICTURE_PNG; f++) {
+        ret[++n] = (versions_row){.name = picture_library(f)};
+        snprintf(ret[n].version, sizeof ret[n].version, "%s", picture_library_version(f));
+    }
     ret[++n] = (versions_row){.name = "glibc"};
     snprintf(ret[n].version, sizeof ret[n].version, "%s", gnu_get_libc_version());
     return n + 1;

@@ -272,10 +272,21 @@ void prediction_line_inputs(const evaluation_predictions *a, int64_t example, bu
     buf_fini(&inputs);
 }
 
+static void add_name(buf *b, const dataset *data, int64_t number)
+{
+    buf name = BUF_INIT;
+    if (dataset_example_name(data, number, &name)) {
+        buf_adds(b, ", \"name\": ");
+        add_text(b, name.data);
+    }
+    buf_fini(&name);
+}
+
 void prediction_line(const evaluation_predictions *a, int64_t example, int64_t number, bool with_inputs,
                  buf *to)
 {
     buf_addf(to, "{\"example\": %" PRId64, number);
+    add_name(to, a->data, number);
     for (size_t i = 0; i < a->n_outputs; i++) {
         const evaluation_array *o = &a->outputs[i];
         if (strcmp(o->name, a->says.name) == 0 && o->dtype == DT_F32)

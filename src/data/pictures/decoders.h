@@ -1,0 +1,20 @@
+/* The decoders of one format each (picture.h), for picture.c. `turn` is not for them. */
+#ifndef TEQUIO_DATA_PICTURES_DECODERS_H
+#define TEQUIO_DATA_PICTURES_DECODERS_H
+
+#include "data/pictures/picture.h"
+
+MUST_USE status decode_jpeg_head(const unsigned char *data, size_t bytes, picture_head *ret, error *err);
+MUST_USE status decode_jpeg(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret,
+                            error *err);
+MUST_USE status decode_png_head(const unsigned char *data, size_t bytes, picture_head *ret, error *err);
+MUST_USE status decode_png(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret,
+                           error *err);
+
+const char *decode_jpeg_version(void);
+const char *decode_png_version(void);
+
+/* Room for the pixels of a picture whose sizes are set. E_NOMEM. */
+MUST_USE status picture_make_room(picture *p, error *err);
+
+#endif

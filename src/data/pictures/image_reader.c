@@ -1,0 +1,318 @@
+/*
+ * Pictures in files, as examples (reader.h): decoded, brought to one size and normalized when they are read. Nothing is
+ * kept of them but where they lie; survey.h says what is found wrong at opening, and what only when it is read.
+ */
+#include "data/reader.h"
+
+#include "common/base/alloc.h"
+#include "common/base/utf8.h"
+#include "data/pictures/survey.h"
+#include "data/pictures/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIELD_IMAGE, FIELD_LABEL };
+
+/* What two readers must have alike. */
+typedef struct picture_print {
+    uint64_t bytes, sample;
+} picture_print;
+
+typedef struct image_reader {
+    dataset base;
+    picture_set set;
+    picture_view view;
+    float scale[CHANNELS], offset[CHANNELS];    /* pixel = x * scale + offset */
+    picture_print *prints;                      /* [set.n] */
+    char *vocabulary;
+} image_reader;
+
+static void close_reader(dataset *d)
+{
+    image_reader *r = (image_reader *)d;
+    picture_set_fini(&r->set);
+    free(r->prints);
+    free(r->vocabulary);
+    free(r);
+}
+
+/* --- reading --- */
+
+static status take_picture(const image_reader *r, size_t i, unsigned char *ret, error *err)
+{
+    buf file = BUF_INIT;
+    TRY(picture_set_read(&r->set, i, &file, err));
+    status st = picture_view_take(&r->view, (const unsigned char *)file.data, file.size, ret, err);
+    buf_fini(&file);
+    if (st != OK)
+        error_prepend(err, "'%s/%s'", r->set.root, r->set.at[i].path);
+    return st;
+}
+
+static status read_bytes(const dataset *d, int64_t example, void *const *ret, error *err)
+{
+    const image_reader *r = (const image_reader *)d;
+    TRY(take_picture(r, (size_t)example, ret[FIELD_IMAGE], err));
+    if (d->n_fields > FIELD_LABEL)
+        *(int64_t *)ret[FIELD_LABEL] = r->set.at[example].label;
+    return OK;
+}
+
+/* In place, from the last: a float32 is longer than its byte. */
+static void spread_bytes(const image_reader *r, void *image)
+{
+    const unsigned char *bytes = image;
+    float *out = image;
+    size_t plane = (size_t)r->view.width * (size_t)r->view.height;
+    for (size_t c = (size_t)r->view.channels; c-- > 0;)
+        for (size_t i = (c + 1) * plane; i-- > c * plane;)
+            out[i] = (float)bytes[i] * r->scale[c] + r->offset[c];
+}
+
+static status read_example(const dataset *d, int64_t example, void *const *ret, error *err)
+{
+    TRY(read_bytes(d, example, ret, err));
+    spread_bytes((const image_reader *)d, ret[FIELD_IMAGE]);
+    return OK;
+}
+
+static const char *vocabulary(const dataset *d)
+{
+    return ((const image_reader *)d)->vocabulary;
+}
+
+static bool label_word(const dataset *d, int64_t label, buf *to)
+{
+    const words *classes = ((const image_reader *)d)->set.classes;
+    if (!classes || label < 0 || label >= words_count(classes))
+        return false;
+    buf_adds(to, words_at(classes, (int32_t)label));
+    return true;
+}
+
+/* A byte of a path that is no UTF-8 becomes a question mark. */
+static bool example_name(const dataset *d, int64_t example, buf *to)
+{
+    const char *path = ((const image_reader *)d)->set.at[example].path;
+    uint32_t code;
+    for (size_t n; *path; path += n ? n : 1) {
+        n = utf8_decode((const unsigned char *)path, strlen(path), &code);
+        buf_add(to, n ? path : "?", n ? n : 1);
+    }
+    return true;
+}
+
+static void contents(const dataset *d, content_digest *ret)
+{
+    const image_reader *r = (const image_reader *)d;
+    content_digest_add(ret, r->prints + d->first, (size_t)d->examples * sizeof *r->prints);
+}
+
+/* Of a file that cannot be read any more there is nothing, so the hash is another. */
+static void whole_contents(const dataset *d, char ret_hex[SHA256_HEX])
+{
+    const image_reader *r = (const image_reader *)d;
+    sha256 h = {.context = NULL};
+    sha256_begin(&h);
+    for (int64_t i = d->first; i < d->first + d->examples; i++) {
+        buf file = BUF_INIT;
+        if (picture_set_read(&r->set, (size_t)i, &file, NULL) == OK)
+            sha256_add(&h, file.data, file.size);
+        buf_fini(&file);
+    }
+    sha256_end(&h, ret_hex);
+}
+
+static const reader_ops image_reader_ops = {.read = read_example,
+                                            .read_bytes = read_bytes,
+                                            .close = close_reader,
+                                            .vocabulary = vocabulary,
+                                            .label_word = label_word,
+                                            .example_name = example_name,
+                                            .contents = contents,
+                                            .whole_contents = whole_contents};
+
+/* --- what the configuration says --- */
+
+static status take_size(const config *reader, picture_view *v, error *err)
+{
+    const json_t *size = config_json(reader, "size");
+    bool is_list = json_is_array(size);
+    v->height = (int32_t)json_integer_value(is_list ? json_array_get(size, 0) : size);
+    v->width = (int32_t)json_integer_value(is_list ? json_array_get(size, 1) : size);
+    bool stretches = strcmp(config_str(reader, "fit"), "stretch") == 0, has_resize = config_has(reader, "resize");
+    if (stretches && has_resize)
+        return FAIL(err, E_CONFIG, "%s.resize: is of fit \"crop\"; with \"stretch\" a picture gets its size at once",
+                    config_path(reader));
+    if (!stretches && v->width != v->height)
+        return FAIL(err, E_CONFIG, "%s.size: [%d, %d] is no square; that wants fit: \"stretch\"", config_path(reader),
+                    v->height, v->width);
+    v->resize = stretches ? 0 : has_resize ? (int32_t)config_int(reader, "resize") : v->width;
+    if (!stretches && v->resize < v->width)
+        return FAIL(err, E_CONFIG, "%s.resize: %d is less than size %d, which is cut out of it", config_path(reader),
+                    v->resize, v->width);
+    return OK;
+}
+
+static status take_view(const config *reader, picture_view *v, error *err)
+{
+    TRY(take_size(reader, v, err));
+    v->channels = strcmp(config_str(reader, "color_mode"), "rgb") == 0 ? CHANNELS : 1;
+    v->decoding.turn = config_bool(reader, "exif_orientation");
+    int32_t side = v->resize ? v->resize : v->width > v->height ? v->width : v->height;
+    v->decoding.shortest = config_bool(reader, "scaled_decoding") ? side : 0;
+    return OK;
+}
+
+static status take_channels(const config *reader, const char *key, double if_absent, int32_t channels, double *ret,
+                            error *err)
+{
+    const json_t *list = config_json(reader, key);
+    if (list && json_array_size(list) != (size_t)channels)
+        return FAIL(err, E_CONFIG, "%s.%s: has %zu numbers; color_mode says %d", config_path(reader), key,
+                    json_array_size(list), channels);
+    for (int32_t c = 0; c < channels; c++)
+        ret[c] = list ? json_number_value(json_array_get(list, (size_t)c)) : if_absent;
+    return OK;
+}
+
+static status take_normalization(image_reader *r, const config *reader, error *err)
+{
+    double mean[CHANNELS], std[CHANNELS];
+    TRY(take_channels(reader, "mean", 0.0, r->view.channels, mean, err));
+    TRY(take_channels(reader, "std", 1.0, r->view.channels, std, err));
+    for (int32_t c = 0; c < r->view.channels; c++) {
+        r->scale[c] = (float)(1.0 / (255.0 * std[c]));
+        r->offset[c] = (float)(-mean[c] / std[c]);
+    }
+    return OK;
+}
+
+/* --- classes --- */
+
+static status add_words(const json_t *list, words *to, const char *origin, error *err)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *word = json_string_value(json_array_get(list, i));
+        if (!word || words_find(to, word) >= 0)
+            return FAIL(err, E_DATA, "%s: class %zu is no word, or stands there twice", origin, i);
+        words_add(to, word);
+    }
+    return words_count(to) > 0 ? OK : FAIL(err, E_DATA, "%s: names no classes", origin);
+}
+
+/* Those of the training data, or of class_names; NULL where neither is given. */
+static status known_classes(const reader_request *request, words **ret, error *err)
+{
+    json_t *given = NULL;
+    const json_t *list = config_json(request->reader, "class_names");
+    const char *origin = "class_names";
+    *ret = NULL;
+    if (request->vocabulary) {
+        TRY(reader_vocabulary_parse(request->vocabulary, &given, err));
+        list = json_object_get(json_object_get(given, "label"), "label");
+        origin = request->vocabulary->origin;
+    }
+    status st = OK;
+    if (list || given) {
+        *ret = words_create();
+        st = add_words(list, *ret, origin, err);
+    }
+    if (st != OK)
+        words_destroy(ret);
+    json_decref(given);
+    return st;
+}
+
+static char *vocabulary_of(const words *classes)
+{
+    json_t *list = json_array();
+    for (int32_t i = 0; i < words_count(classes); i++)
+        json_array_append_new(list, json_string(words_at(classes, i)));
+    json_t *whole = json_pack("{s:{s:o}}", "label", "label", list);
+    char *text = json_text(whole);
+    json_decref(whole);
+    return text;
+}
+
+/* Each class that training is to know has pictures. */
+static status check_classes(const picture_set *s, error *err)
+{
+    int32_t n = words_count(s->classes), empty = 0;
+    int64_t *counts = xcalloc((size_t)n, sizeof *counts);
+    for (size_t i = 0; i < s->n; i++)
+        counts[s->at[i].label]++;
+    while (empty < n && counts[empty] > 0)
+        empty++;
+    free(counts);
+    return empty == n ? OK : FAIL(err, E_DATA, "'%s': there is no picture of the class '%s'", s->root,
+                                  words_at(s->classes, empty));
+}
+
+/* --- opening --- */
+
+static void take_prints(image_reader *r)
+{
+    r->prints = xcalloc(r->set.n, sizeof *r->prints);
+    for (size_t i = 0; i < r->set.n; i++)
+        r->prints[i] = (picture_print){r->set.at[i].bytes, r->set.at[i].sample};
+}
+
+static status open_set(image_reader *r, const reader_request *request, error *err)
+{
+    words *known = NULL;
+    bool has_labels = !request->without_labels, skips = strcmp(config_str(request->reader, "on_error"), "skip") == 0;
+    TRY(known_classes(request, &known, err));
+    TRY((has_labels ? picture_set_of_folders : picture_set_of_files)(request->path, known, &r->set, err));
+    TRY(picture_survey(&r->set, skips, err));
+    if (has_labels && !request->vocabulary)
+        TRY(check_classes(&r->set, err));
+    if (has_labels)
+        picture_set_deal(&r->set);
+    take_prints(r);
+    r->vocabulary = r->set.classes ? vocabulary_of(r->set.classes) : NULL;
+    return OK;
+}
+
+static void describe_fields(image_reader *r, bool without_labels)
+{
+    data_bytes bytes = {.channels = r->view.channels, .background = -1};
+    memcpy(bytes.scale, r->scale, sizeof r->scale);
+    memcpy(bytes.offset, r->offset, sizeof r->offset);
+    r->base.fields[FIELD_IMAGE] = (data_field){.name = "image",
+                                               .dtype = DT_F32,
+                                               .rank = 3,
+                                               .dim = {r->view.channels, r->view.height, r->view.width},
+                                               .bytes = bytes};
+    r->base.n_fields = 1;
+    r->base.examples = (int64_t)r->set.n;
+    if (without_labels)
+        return;
+    r->base.fields[FIELD_LABEL] =
+        (data_field){.name = "label", .dtype = DT_I64, .classes = words_count(r->set.classes)};
+    r->base.n_fields = 2;
+}
+
+status image_folder_reader_configure(const reader_request *request, dataset **ret, error *err)
+{
+    image_reader *r = xcalloc(1, sizeof *r);
+    r->base.ops = &image_reader_ops;
+    status st;
+    TRY_OUT(st, take_view(request->reader, &r->view, err));
+    TRY_OUT(st, take_normalization(r, request->reader, err));
+    TRY_OUT(st, open_set(r, request, err));
+    describe_fields(r, request->without_labels);
+out:
+    if (st != OK) {
+        close_reader(&r->base);
+        return st;
+    }
+    return dataset_cut(request, &r->base, ret, err);
+}
+
+bool image_reader_learns(const config *reader)
+{
+    (void)reader;
+    return true;
+}

@@ -1,0 +1,171 @@
+/* See picture.h. */
+#include "data/pictures/picture.h"
+
+#include "common/base/alloc.h"
+#include "data/pictures/decoders.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* --- formats --- */
+
+static const struct {
+    const char *name, *mark;
+    size_t n_mark;
+    const char *library;
+    const char *(*version)(void);
+    status (*head)(const unsigned char *data, size_t bytes, picture_head *ret, error *err);
+    status (*decode)(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret, error *err);
+} formats[] = {
+    [PICTURE_JPEG] = {"JPEG", "\xff\xd8\xff", 3, "libjpeg-turbo", decode_jpeg_version, decode_jpeg_head, decode_jpeg},
+    [PICTURE_PNG] = {"PNG", "\x89PNG\r\n\x1a\n", 8, "libpng", decode_png_version, decode_png_head, decode_png},
+};
+
+/* What else people keep pictures in, by what stands at a byte. */
+static const struct {
+    const char *name, *mark;
+    size_t at;
+} others[] = {
+    {"GIF", "GIF8", 0},  {"WebP", "WEBP", 8},     {"BMP", "BM", 0},          {"TIFF", "II*", 0},
+    {"TIFF", "MM", 0},   {"HEIF or AVIF", "ftyp", 4}, {"HTML page", "<!DOCTYPE", 0}, {"HTML page", "<html", 0},
+};
+
+static const struct {
+    const char *end;
+    int format;
+} names[] = {
+    {".jpg", PICTURE_JPEG}, {".jpeg", PICTURE_JPEG}, {".png", PICTURE_PNG}, {".webp", -1}, {".gif", -1},
+    {".bmp", -1},           {".tif", -1},            {".tiff", -1},         {".ppm", -1},  {".pgm", -1},
+    {".heic", -1},          {".avif", -1},
+};
+
+const char *picture_format_name(picture_format format)
+{
+    return formats[format].name;
+}
+
+const char *picture_library(picture_format format)
+{
+    return formats[format].library;
+}
+
+const char *picture_library_version(picture_format format)
+{
+    return formats[format].version();
+}
+
+int picture_format_of_name(const char *path, bool *ret_other)
+{
+    size_t n = strlen(path), i = 0;
+    for (; i < COUNT_OF(names); i++)
+        if (n > strlen(names[i].end) && strcasecmp(path + n - strlen(names[i].end), names[i].end) == 0)
+            break;
+    int format = i < COUNT_OF(names) ? names[i].format : -1;
+    if (ret_other)
+        *ret_other = i < COUNT_OF(names) && format < 0;
+    return format;
+}
+
+static status fail_format(const unsigned char *data, size_t bytes, error *err)
+{
+    if (bytes == 0)
+        return FAIL(err, E_DATA, "is empty");
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        size_t n = strlen(others[i].mark);
+        if (bytes >= others[i].at + n && memcmp(data + others[i].at, others[i].mark, n) == 0)
+            return FAIL(err, E_DATA, "is a %s by its first bytes; JPEG and PNG are read", others[i].name);
+    }
+    return FAIL(err, E_DATA, "is neither a JPEG nor a PNG by its first bytes");
+}
+
+static status find_format(const unsigned char *data, size_t bytes, size_t *ret, error *err)
+{
+    for (*ret = 0; *ret < COUNT_OF(formats); ++*ret)
+        if (bytes >= formats[*ret].n_mark && memcmp(data, formats[*ret].mark, formats[*ret].n_mark) == 0)
+            return OK;
+    return fail_format(data, bytes, err);
+}
+
+/* --- pixels --- */
+
+void picture_fini(picture *p)
+{
+    mem_free(p->pixels);
+    *p = (picture){.pixels = NULL};
+}
+
+status picture_make_room(picture *p, error *err)
+{
+    void *room = NULL;
+    TRY(mem_alloc((size_t)p->width * (size_t)p->height * (size_t)p->channels, "a picture", &room, err));
+    p->pixels = room;
+    return OK;
+}
+
+/* Which pixel of `in` comes to (x, y) once it is turned: EXIF's table, as mirrors of both axes and their exchange. */
+static const unsigned char *source_of(const picture *in, int32_t orientation, int32_t x, int32_t y)
+{
+    int32_t from_x = orientation >= 5 ? y : x, from_y = orientation >= 5 ? x : y;
+    if (orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8)
+        from_x = in->width - 1 - from_x;
+    if (orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7)
+        from_y = in->height - 1 - from_y;
+    return in->pixels + ((size_t)from_y * (size_t)in->width + (size_t)from_x) * (size_t)in->channels;
+}
+
+static status turn(picture *p, int32_t orientation, error *err)
+{
+    bool lies = orientation >= 5;
+    picture turned = {.width = lies ? p->height : p->width,
+                      .height = lies ? p->width : p->height,
+                      .channels = p->channels};
+    TRY(picture_make_room(&turned, err));
+    unsigned char *to = turned.pixels;
+    for (int32_t y = 0; y < turned.height; y++)
+        for (int32_t x = 0; x < turned.width; x++, to += p->channels)
+            memcpy(to, source_of(p, orientation, x, y), (size_t)p->channels);
+    picture_fini(p);
+    *p = turned;
+    return OK;
+}
+
+/* --- both --- */
+
+static status check_size(const picture_head *h, error *err)
+{
+    bool fits = h->width <= PICTURE_SIDE_MOST && h->height <= PICTURE_SIDE_MOST &&
+                (int64_t)h->width * h->height <= PICTURE_PIXELS_MOST;
+    return fits ? OK
+                : FAIL(err, E_DATA, "has %d x %d pixels; %d are the most in all, and %d of a side", h->width, h->height,
+                       PICTURE_PIXELS_MOST, PICTURE_SIDE_MOST);
+}
+
+status picture_read_head(const unsigned char *data, size_t bytes, picture_head *ret, error *err)
+{
+    size_t format;
+    picture_head head = {.orientation = 1};
+    TRY(find_format(data, bytes, &format, err));
+    head.format = (picture_format)format;
+    TRYF(formats[format].head(data, bytes, &head, err), err, "is a damaged %s", formats[format].name);
+    TRY(check_size(&head, err));
+    *ret = head;
+    return OK;
+}
+
+status picture_decode(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret,
+                      error *err)
+{
+    picture p = {.pixels = NULL};
+    picture_head head;
+    TRY(picture_read_head(data, bytes, &head, err));
+    status st = formats[head.format].decode(data, bytes, how, &p, err);
+    if (st == E_DATA)
+        error_prepend(err, "is a damaged %s", formats[head.format].name);
+    if (st == OK && how->turn && head.orientation > 1)
+        st = turn(&p, head.orientation, err);
+    if (st == OK)
+        *ret = p;
+    else
+        picture_fini(&p);
+    return st;
+}

@@ -1,0 +1,227 @@
+/* See picture_set.h. */
+#include "data/pictures/picture_set.h"
+
+#include "common/base/fs.h"
+#include "common/base/utf8.h"
+#include "data/pictures/picture.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { DEEPEST = 32 };
+
+void picture_set_fini(picture_set *s)
+{
+    words_destroy(&s->classes);
+    arena_destroy(&s->names);
+    free(s->at);
+    free(s->root);
+    *s = (picture_set){.root = NULL};
+}
+
+char *picture_set_path(const picture_set *s, size_t i)
+{
+    return xasprintf("%s/%s", s->root, s->at[i].path);
+}
+
+/* --- looking through folders --- */
+
+static void add_file(picture_set *s, const char *path, int32_t label)
+{
+    bool is_other = false;
+    if (picture_format_of_name(path, &is_other) < 0 && !is_other) {
+        s->n_left_out++;
+        return;
+    }
+    GROW(s->at, s->cap, s->n + 1);
+    s->at[s->n++] = (picture_entry){.path = arena_strdup(s->names, path), .label = label};
+}
+
+static status add_folder(picture_set *s, const char *below, int32_t label, int depth, error *err);
+
+/* `below` is a path below the root. */
+static status add_path(picture_set *s, const char *below, int32_t label, int depth, error *err)
+{
+    struct stat info;
+    char *path = xasprintf("%s/%s", s->root, below);
+    bool is_there = stat(path, &info) == 0;
+    free(path);
+    if (is_there && S_ISDIR(info.st_mode))
+        return add_folder(s, below, label, depth + 1, err);
+    add_file(s, below, label); /* a link that leads nowhere is found when it is read */
+    return OK;
+}
+
+static status add_folder(picture_set *s, const char *below, int32_t label, int depth, error *err)
+{
+    if (depth > DEEPEST)
+        return FAIL(err, E_DATA, "'%s/%s': folders lie more than %d deep: is one a link to a folder above it?",
+                    s->root, below, DEEPEST);
+    char *path = *below ? xasprintf("%s/%s", s->root, below) : xstrdup(s->root);
+    char **names = NULL;
+    size_t n = 0;
+    status st = fs_list(path, &names, &n, err);
+    for (size_t i = 0; st == OK && i < n; i++) {
+        char *one = *below ? xasprintf("%s/%s", below, names[i]) : xstrdup(names[i]);
+        if (names[i][0] != '.')
+            st = add_path(s, one, label, depth, err);
+        free(one);
+    }
+    if (n > 0 || names)
+        fs_list_free(names, n);
+    free(path);
+    return st;
+}
+
+/* --- classes --- */
+
+static bool is_folder(const char *root, const char *name)
+{
+    struct stat info;
+    char *path = xasprintf("%s/%s", root, name);
+    bool is = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    free(path);
+    return is;
+}
+
+static bool is_utf8(const char *name)
+{
+    uint32_t code;
+    for (size_t one; *name; name += one)
+        if ((one = utf8_decode((const unsigned char *)name, strlen(name), &code)) == 0)
+            return false;
+    return true;
+}
+
+static status check_class(const picture_set *s, const char *name, bool is_known, error *err)
+{
+    if (!is_utf8(name))
+        return FAIL(err, E_DATA, "'%s': the name of the folder '%s' is no UTF-8", s->root, name);
+    if (!is_known || words_find(s->classes, name) >= 0)
+        return OK;
+    return FAIL(err, E_DATA, "'%s/%s': '%s' is none of the %d classes that are known ('%s' and so on)", s->root, name,
+                name, words_count(s->classes), words_at(s->classes, 0));
+}
+
+static status add_classes(picture_set *s, char *const *names, size_t n, bool is_known, error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (names[i][0] == '.')
+            continue;
+        if (!is_folder(s->root, names[i])) {
+            s->n_left_out++;
+            continue;
+        }
+        TRY(check_class(s, names[i], is_known, err));
+        size_t before = s->n;
+        TRY(add_folder(s, names[i], is_known ? words_find(s->classes, names[i]) : words_add(s->classes, names[i]), 1,
+                       err));
+        if (s->n == before)
+            return FAIL(err, E_DATA, "'%s/%s': the class '%s' has no picture: no file there ends with .jpg, .jpeg or "
+                                     ".png; remove the folder or fill it", s->root, names[i], names[i]);
+    }
+    return OK;
+}
+
+/* --- dealing --- */
+
+typedef struct card {
+    picture_entry entry;
+    uint64_t rank, of;              /* which of its class, of how many */
+} card;
+
+/* By (rank + 1/2) / of, then by class. */
+static int compare_cards(const void *a, const void *b)
+{
+    const card *x = a, *y = b;
+    uint64_t left = (2 * x->rank + 1) * y->of, right = (2 * y->rank + 1) * x->of;
+    if (left != right)
+        return left < right ? -1 : 1;
+    return x->entry.label < y->entry.label ? -1 : x->entry.label > y->entry.label;
+}
+
+void picture_set_deal(picture_set *s)
+{
+    card *cards = xcalloc(s->n + 1, sizeof *cards);
+    uint64_t *counts = xcalloc((size_t)words_count(s->classes) + 1, sizeof *counts);
+    for (size_t i = 0; i < s->n; i++)
+        cards[i] = (card){.entry = s->at[i], .rank = counts[s->at[i].label]++};
+    for (size_t i = 0; i < s->n; i++)
+        cards[i].of = counts[s->at[i].label];
+    qsort(cards, s->n, sizeof *cards, compare_cards);
+    for (size_t i = 0; i < s->n; i++)
+        s->at[i] = cards[i].entry;
+    free(counts);
+    free(cards);
+}
+
+/* --- opening --- */
+
+static int compare_paths(const void *a, const void *b)
+{
+    const picture_entry *x = a, *y = b;
+    return strcmp(x->path, y->path);
+}
+
+/* Whether a path is a folder, or a file; E_DATA where there is nothing. */
+static status look(const char *path, bool *ret_is_folder, error *err)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return fs_fail_input("look at", path, err);
+    *ret_is_folder = S_ISDIR(info.st_mode);
+    return OK;
+}
+
+static status add_folders_of_classes(picture_set *s, bool is_known, error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    TRY(fs_list(s->root, &names, &n, err));
+    status st = add_classes(s, names, n, is_known, err);
+    fs_list_free(names, n);
+    if (st == OK && s->n == 0)
+        st = FAIL(err, E_DATA, "'%s': has no folders, one a class, with pictures in them ('%s/cats/1.jpg'); %lld files "
+                               "lie there beside each other", s->root, s->root, (long long)s->n_left_out);
+    return st;
+}
+
+status picture_set_of_folders(const char *path, words *known, picture_set *ret, error *err)
+{
+    bool is_folder = false;
+    picture_set s = {.root = xstrdup(path), .names = arena_create(), .classes = known ? known : words_create()};
+    status st = look(path, &is_folder, err);
+    if (st == OK && !is_folder)
+        st = FAIL(err, E_DATA, "'%s': is a file; expected a folder that has a folder a class", path);
+    if (st == OK)
+        st = add_folders_of_classes(&s, known != NULL, err);
+    if (st != OK) {
+        picture_set_fini(&s);
+        return st;
+    }
+    qsort(s.at, s.n, sizeof *s.at, compare_paths);
+    *ret = s;
+    return OK;
+}
+
+status picture_set_of_files(const char *path, words *known, picture_set *ret, error *err)
+{
+    bool is_folder = false;
+    const char *slash = strrchr(path, '/');
+    status st = look(path, &is_folder, err);
+    picture_set s = {.root = is_folder ? xstrdup(path) : fs_parent(path), .names = arena_create(), .classes = known};
+    if (st == OK && is_folder)
+        st = add_folder(&s, "", 0, 0, err);
+    else if (st == OK)
+        add_file(&s, slash ? slash + 1 : path, 0);
+    if (st == OK && s.n == 0)
+        st = FAIL(err, E_DATA, "'%s': holds no picture: no file there ends with .jpg, .jpeg or .png", path);
+    if (st != OK) {
+        picture_set_fini(&s);
+        return st;
+    }
+    qsort(s.at, s.n, sizeof *s.at, compare_paths);
+    *ret = s;
+    return OK;
+}

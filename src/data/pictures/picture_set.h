@@ -1,0 +1,49 @@
+/*
+ * The files of a data set of pictures: where they lie, and the class of each.
+ *
+ * Of a folder that has a folder a class (torchvision's ImageFolder, Keras' image_dataset_from_directory) classes are
+ * numbered in the order of their names, byte by byte. Pictures are files whose names end as those of pictures do
+ * (picture_format_of_name), at any depth below the class; others are left out, and counted, and so are names that begin
+ * with ".". Without labels the tree may have any shape, and a single file is a set of one.
+ *
+ * Threads: immutable once open and dealt.
+ */
+#ifndef TEQUIO_DATA_PICTURES_PICTURE_SET_H
+#define TEQUIO_DATA_PICTURES_PICTURE_SET_H
+
+#include "common/base/alloc.h"
+#include "common/base/buf.h"
+#include "data/words.h"
+
+typedef struct picture_entry {
+    const char *path;               /* below the root */
+    int32_t label;                  /* 0 without labels */
+    uint64_t bytes;                 /* of the file; found by picture_survey, as is what follows */
+    uint64_t sample;                /* a hash of the path and of bytes at both ends */
+    int64_t changed_ns;
+} picture_entry;
+
+typedef struct picture_set {
+    char *root;                     /* a folder */
+    picture_entry *at;
+    size_t n, cap;
+    words *classes;                 /* NULL: none are known */
+    int64_t n_left_out;             /* files that are no pictures by their names */
+    arena *names;
+} picture_set;
+
+/* `known`: the classes there are, in their order, taken over also on failure; NULL: those of the folders. E_DATA: there
+ * are no folders of classes, one of them is empty, or none of those that are known. */
+MUST_USE status picture_set_of_folders(const char *path, words *known, picture_set *ret, error *err);
+/* All that is there, without labels; `known`, which may be NULL, are classes to be told of. */
+MUST_USE status picture_set_of_files(const char *path, words *known, picture_set *ret, error *err);
+void picture_set_fini(picture_set *s);
+
+/* Pictures come in the order of their paths, byte by byte. Dealt, the r-th of a class of n stands at (r + 1/2) / n of
+ * the whole, so that any part of a set has all classes in their proportion. */
+void picture_set_deal(picture_set *s);
+
+/* Where picture `i` lies; free it. */
+char *picture_set_path(const picture_set *s, size_t i);
+
+#endif

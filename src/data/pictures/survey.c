@@ -1,0 +1,317 @@
+/*
+ * See survey.h. Kept as JSON: {"of": HASH, "broken": [[17, "is a damaged JPEG: ..."]]}, by their numbers in the set;
+ * the hash is of the paths, sizes, times and samples of all files.
+ */
+#include "data/pictures/survey.h"
+
+#include "common/base/clock.h"
+#include "common/base/fs.h"
+#include "common/base/hash.h"
+#include "common/base/json.h"
+#include "common/base/log.h"
+#include "data/index/cache.h"
+#include "data/index/parallel.h"
+#include "data/pictures/picture.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Pictures that one round looks at; bytes of a sample at each end; broken ones that are named, and characters of why;
+ * the largest file. */
+enum { ROUND = 64, SAMPLE = 512, NAMED = 10, REASON = 160, BYTES_MOST = 1 << 30 };
+
+typedef struct tally {
+    int64_t of_format[2], misnamed, sixteen_bits, cmyk, turned;
+    int32_t narrowest, widest;      /* the shorter side */
+} tally;
+
+typedef struct survey {
+    picture_set *set;
+    char **broken;                  /* [set->n] what is wrong with it; NULL: nothing */
+    pthread_mutex_t lock;           /* guards found */
+    tally found;
+} survey;
+
+status picture_set_read(const picture_set *s, size_t i, buf *ret, error *err)
+{
+    char *path = picture_set_path(s, i);
+    status st = fs_read(path, BYTES_MOST, ret, err);
+    free(path);
+    return st;
+}
+
+/* --- heads --- */
+
+static uint64_t sample_of(const char *path, const fs_map *file)
+{
+    size_t n = file->bytes < SAMPLE ? file->bytes : SAMPLE;
+    uint64_t parts[3] = {fnv1a(path, strlen(path))};
+    if (n > 0) {
+        parts[1] = fnv1a(file->data, n);
+        parts[2] = fnv1a(file->data + file->bytes - n, n);
+    }
+    return fnv1a(parts, sizeof parts);
+}
+
+static void count(tally *t, const picture_entry *e, const picture_head *head)
+{
+    int32_t side = head->width < head->height ? head->width : head->height;
+    t->of_format[head->format]++;
+    t->misnamed += picture_format_of_name(e->path, NULL) != (int)head->format;
+    t->sixteen_bits += head->bits == 16;
+    t->cmyk += head->is_cmyk;
+    t->turned += head->orientation != 1;
+    t->narrowest = t->narrowest && t->narrowest < side ? t->narrowest : side;
+    t->widest = t->widest > side ? t->widest : side;
+}
+
+static void add_tally(tally *to, const tally *t)
+{
+    for (size_t i = 0; i < 2; i++)
+        to->of_format[i] += t->of_format[i];
+    to->misnamed += t->misnamed;
+    to->sixteen_bits += t->sixteen_bits;
+    to->cmyk += t->cmyk;
+    to->turned += t->turned;
+    if (t->narrowest && (!to->narrowest || t->narrowest < to->narrowest))
+        to->narrowest = t->narrowest;
+    to->widest = t->widest > to->widest ? t->widest : to->widest;
+}
+
+static status look_at(picture_entry *e, const char *path, tally *t, error *err)
+{
+    fs_map file;
+    struct stat info;
+    picture_head head;
+    TRY(fs_map_open(path, &file, err));
+    e->bytes = file.bytes;
+    e->sample = sample_of(e->path, &file);
+    if (stat(path, &info) == 0)
+        e->changed_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+    status st = picture_read_head(file.data, file.bytes, &head, err);
+    fs_map_close(&file);
+    if (st == OK)
+        count(t, e, &head);
+    return st;
+}
+
+/* A device that fails says nothing of the picture. */
+static status note_broken(survey *s, size_t i, status st, const error *why, error *err)
+{
+    if (st != OK && st != E_DATA)
+        return error_set(err, st, "%s", why->text);
+    if (st == E_DATA)
+        s->broken[i] = xstrndup(why->text, REASON);
+    return OK;
+}
+
+static size_t end_of_round(const survey *s, size_t round)
+{
+    size_t end = (round + 1) * ROUND;
+    return end < s->set->n ? end : s->set->n;
+}
+
+static status look_at_round(void *user, size_t round, error *err)
+{
+    survey *s = user;
+    tally t = {.widest = 0};
+    for (size_t i = round * ROUND; i < end_of_round(s, round); i++) {
+        error why = ERROR_INIT;
+        char *path = picture_set_path(s->set, i);
+        status st = look_at(&s->set->at[i], path, &t, &why);
+        free(path);
+        TRY(note_broken(s, i, st, &why, err));
+    }
+    pthread_mutex_lock(&s->lock);
+    add_tally(&s->found, &t);
+    pthread_mutex_unlock(&s->lock);
+    return OK;
+}
+
+/* --- whole pictures --- */
+
+static status decode_one(const survey *s, size_t i, error *err)
+{
+    buf file = BUF_INIT;
+    picture p = {.pixels = NULL};
+    status st = picture_set_read(s->set, i, &file, err);
+    if (st == OK)
+        st = picture_decode((const unsigned char *)file.data, file.size, &(picture_decoding){.shortest = 0}, &p, err);
+    picture_fini(&p);
+    buf_fini(&file);
+    return st;
+}
+
+static status decode_round(void *user, size_t round, error *err)
+{
+    survey *s = user;
+    for (size_t i = round * ROUND; i < end_of_round(s, round); i++) {
+        error why = ERROR_INIT;
+        if (!s->broken[i])
+            TRY(note_broken(s, i, decode_one(s, i, &why), &why, err));
+    }
+    return OK;
+}
+
+static size_t rounds_of(const survey *s)
+{
+    return (s->set->n + ROUND - 1) / ROUND;
+}
+
+/* --- kept --- */
+
+static void make_key(const picture_set *set, cache_key *ret)
+{
+    sha256 h = {.context = NULL};
+    static const char version[] = "pictures 1";
+    memset(ret, 0, sizeof *ret);
+    sha256_begin(&h);
+    sha256_add(&h, version, sizeof version);
+    for (size_t i = 0; i < set->n; i++) {
+        const picture_entry *e = &set->at[i];
+        uint64_t said[3] = {e->bytes, e->sample, (uint64_t)e->changed_ns};
+        sha256_add(&h, said, sizeof said);
+    }
+    sha256_end(&h, ret->name);
+}
+
+static bool load_broken(const char *path, const cache_key *key, survey *s)
+{
+    json_t *kept = NULL;
+    if (!path || !fs_exists(path) || json_read_file(path, &kept, NULL) != OK)
+        return false;
+    const char *of = json_string_value(json_object_get(kept, "of"));
+    const json_t *broken = json_object_get(kept, "broken");
+    bool good = of && strcmp(of, key->name) == 0 && json_is_array(broken);
+    for (size_t k = 0; good && k < json_array_size(broken); k++) {
+        const json_t *one = json_array_get(broken, k);
+        json_int_t i = json_integer_value(json_array_get(one, 0));
+        const char *why = json_string_value(json_array_get(one, 1));
+        good = why && i >= 0 && (uint64_t)i < s->set->n;
+        if (good && !s->broken[i])
+            s->broken[i] = xstrdup(why);
+    }
+    json_decref(kept);
+    return good;
+}
+
+static void keep_broken(const char *path, const cache_key *key, const survey *s)
+{
+    error why = ERROR_INIT;
+    json_t *broken = json_array();
+    for (size_t i = 0; i < s->set->n; i++) {
+        if (!s->broken[i])
+            continue;
+        json_t *reason = json_string(s->broken[i]); /* NULL: a path in it is no UTF-8 */
+        json_array_append_new(broken, json_pack("[I, o]", (json_int_t)i, reason ? reason : json_string("is broken")));
+    }
+    json_t *kept = json_pack("{s:s, s:o}", "of", key->name, "broken", broken);
+    if (json_write_file(path, kept, &why) != OK)
+        LOG_W("PICTURES", "all pictures are decoded again at each start: %s", why.text);
+    json_decref(kept);
+}
+
+static status find_broken(survey *s, error *err)
+{
+    cache_key key;
+    int64_t began_us = clock_us();
+    make_key(s->set, &key);
+    char *path = cache_path(&key, ".pictures");
+    int lock = path ? cache_lock(path) : -1;
+    status st = OK;
+    if (!load_broken(path, &key, s)) {
+        st = parallel_for(rounds_of(s), 0, decode_round, s, err);
+        if (st == OK)
+            LOG_I("SURVEY", "pictures=%zu seconds=%.3f: each was decoded once", s->set->n,
+                  (double)(clock_us() - began_us) * 1e-6);
+        if (st == OK && path)
+            keep_broken(path, &key, s);
+    }
+    cache_unlock(lock);
+    free(path);
+    return st;
+}
+
+/* --- what becomes of it --- */
+
+/* "'cats/7.jpg': is empty; ..." of the first. Returns how many there are. */
+static size_t name_broken(const survey *s, buf *ret)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->set->n; i++) {
+        if (!s->broken[i])
+            continue;
+        if (n++ < NAMED)
+            buf_addf(ret, "%s'%s': %s", n > 1 ? "; " : "", s->set->at[i].path, s->broken[i]);
+    }
+    if (n > NAMED)
+        buf_adds(ret, "; ...");
+    return n;
+}
+
+static void leave_out_broken(survey *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->set->n; i++)
+        if (!s->broken[i])
+            s->set->at[kept++] = s->set->at[i];
+    s->set->n = kept;
+}
+
+static status settle(survey *s, bool skips, error *err)
+{
+    buf those = BUF_INIT;
+    size_t all = s->set->n, n = name_broken(s, &those);
+    status st = OK;
+    if (n > 0 && !skips)
+        st = FAIL(err, E_DATA,
+                  "'%s': %zu of %zu pictures cannot be read (with on_error: \"skip\" they are left out): %s",
+                  s->set->root, n, all, those.data);
+    else if (n == all)
+        st = FAIL(err, E_DATA, "'%s': none of %zu pictures can be read: %s", s->set->root, all, those.data);
+    else if (n > 0)
+        LOG_W("SKIPPED", "path=%s pictures=%zu of=%zu: %s", s->set->root, n, all, those.data);
+    if (st == OK)
+        leave_out_broken(s);
+    buf_fini(&those);
+    return st;
+}
+
+static void tell(const survey *s, int64_t began_us)
+{
+    const tally *t = &s->found;
+    LOG_I("PICTURES",
+          "path=%s pictures=%zu classes=%d jpeg=%" PRId64 " png=%" PRId64 " sides=%d..%d left_out=%" PRId64
+          " seconds=%.3f",
+          s->set->root, s->set->n, s->set->classes ? words_count(s->set->classes) : 0, t->of_format[PICTURE_JPEG],
+          t->of_format[PICTURE_PNG], t->narrowest, t->widest, s->set->n_left_out,
+          (double)(clock_us() - began_us) * 1e-6);
+    if (t->misnamed || t->sixteen_bits || t->cmyk)
+        LOG_W("PICTURES",
+              "path=%s other_than_their_names=%" PRId64 " sixteen_bits=%" PRId64 " cmyk=%" PRId64
+              ": they are read as what they are, with 8 bits a channel, and without inks",
+              s->set->root, t->misnamed, t->sixteen_bits, t->cmyk);
+}
+
+status picture_survey(picture_set *set, bool skips, error *err)
+{
+    int64_t began_us = clock_us();
+    size_t n = set->n;
+    survey s = {.set = set, .broken = xcalloc(n + 1, sizeof *s.broken)};
+    pthread_mutex_init(&s.lock, NULL);
+    status st = parallel_for(rounds_of(&s), 0, look_at_round, &s, err);
+    if (st == OK && skips)
+        st = find_broken(&s, err);
+    if (st == OK)
+        st = settle(&s, skips, err);
+    if (st == OK)
+        tell(&s, began_us);
+    for (size_t i = 0; i < n; i++)
+        free(s.broken[i]);
+    free(s.broken);
+    pthread_mutex_destroy(&s.lock);
+    return st;
+}

@@ -1,0 +1,73 @@
+/* See view.h. */
+#include "data/pictures/view.h"
+
+#include "common/base/alloc.h"
+
+/* In place: red, green and blue as convert("L") weighs them. */
+static void make_grey(picture *p)
+{
+    size_t n = (size_t)p->width * (size_t)p->height;
+    const unsigned char *in = p->pixels;
+    for (size_t i = 0; i < n; i++, in += PICTURE_CHANNELS)
+        p->pixels[i] = (unsigned char)((in[0] * 19595 + in[1] * 38470 + in[2] * 7471 + 0x8000) >> 16);
+    p->channels = 1;
+}
+
+/* torchvision's int(round((whole - part) / 2.0)): halves go to the even number. */
+static int32_t middle_of(int32_t whole, int32_t part)
+{
+    int32_t twice = whole - part, half = twice / 2;
+    return half + (twice % 2 && half % 2);
+}
+
+typedef struct layout {
+    int32_t width, height;          /* the whole picture in its new size */
+    picture_box window;             /* what is kept of it */
+} layout;
+
+static layout lay_out(const picture_view *v, const picture *p)
+{
+    layout l = {v->width, v->height, {0, 0, v->width, v->height}};
+    if (v->resize == 0)
+        return l;
+    int64_t width = p->width, height = p->height, side = v->resize;
+    l.width = (int32_t)(width <= height ? side : side * width / height);
+    l.height = (int32_t)(width <= height ? side * height / width : side);
+    l.window.x = middle_of(l.width, v->width);
+    l.window.y = middle_of(l.height, v->height);
+    return l;
+}
+
+/* [height][width][from] becomes [channels][height][width]. */
+static void part_channels(const unsigned char *in, int32_t from, const picture_view *v, unsigned char *ret)
+{
+    size_t n = (size_t)v->width * (size_t)v->height;
+    for (int32_t c = 0; c < v->channels; c++, ret += n)
+        for (size_t i = 0; i < n; i++)
+            ret[i] = in[i * (size_t)from + (size_t)(c < from ? c : 0)];
+}
+
+static status view_picture(const picture_view *v, picture *p, unsigned char *ret, error *err)
+{
+    void *room = NULL;
+    if (v->channels == 1 && p->channels != 1)
+        make_grey(p);
+    layout l = lay_out(v, p);
+    picture_box all = {0, 0, p->width, p->height};
+    TRY(mem_alloc((size_t)v->width * (size_t)v->height * (size_t)p->channels, "a picture", &room, err));
+    status st = picture_resample(p, &all, l.width, l.height, &l.window, room, err);
+    if (st == OK)
+        part_channels(room, p->channels, v, ret);
+    mem_free(room);
+    return st;
+}
+
+status picture_view_take(const picture_view *v, const unsigned char *data, size_t bytes, unsigned char *ret,
+                         error *err)
+{
+    picture p;
+    TRY(picture_decode(data, bytes, &v->decoding, &p, err));
+    status st = view_picture(v, &p, ret, err);
+    picture_fini(&p);
+    return st;
+}

@@ -1,0 +1,339 @@
+/* A folder of pictures, a folder a class: classes, the order of examples, parts, what is broken, and refusals. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "data/data.h"
+#include "support/folder.h"
+#include "unit/data/support_records.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SIDE = 8, PLANE = SIDE * SIDE };
+
+static const char *const size_8 = "{size: 8}";
+
+/* --- folders --- */
+
+static void copy_to(const char *from, const char *to)
+{
+    buf b = BUF_INIT;
+    char *source = xasprintf("%s/pictures/%s", TEST_DATA_DIR, from), *target = folder_file("%s", to);
+    char *folder = fs_parent(target);
+    assert_int_equal(fs_mkdirs(folder, NULL), OK);
+    assert_int_equal(fs_read(source, 1 << 20, &b, NULL), OK);
+    assert_int_equal(fs_write_atomic(target, b.data, b.size, NULL), OK);
+    free(folder);
+    free(source);
+    free(target);
+    buf_fini(&b);
+}
+
+static void write_to(const char *to, const char *text)
+{
+    char *target = folder_file("%s", to), *folder = fs_parent(target);
+    assert_int_equal(fs_mkdirs(folder, NULL), OK);
+    assert_int_equal(fs_write_atomic(target, text, strlen(text), NULL), OK);
+    free(folder);
+    free(target);
+}
+
+/* pets: two cats, six dogs (one in a folder of its own), and files that are no pictures. */
+static void make_pets(void)
+{
+    copy_to("colour.jpg", "pets/cats/1.jpg");
+    copy_to("grey.jpg", "pets/cats/2.jpg");
+    for (int i = 1; i <= 5; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "pets/dogs/%d.png", i);
+        copy_to("colour.png", name);
+    }
+    copy_to("cmyk.jpg", "pets/dogs/more/6.JPG");
+    write_to("pets/README.md", "pets");
+    write_to("pets/dogs/Thumbs.db", "thumbs");
+    write_to("pets/dogs/._1.png", "of a Mac");
+    write_to("pets/.cache/x.png", "hidden");
+}
+
+/* Nothing is kept between runs: the cache is in the test's folder. */
+static int set_up(void **state)
+{
+    if (folder_set_up(state) != 0)
+        return -1;
+    char *cache = folder_file("cache");
+    assert_int_equal(setenv("TEQUIO_CACHE", cache, 1), 0);
+    free(cache);
+    make_pets();
+    return 0;
+}
+
+static status opens(const char *folder, const char *reader, const dataset_options *how, dataset **ret, error *err)
+{
+    char *path = folder_file("%s", folder);
+    status st = records_open_path("image_folder", reader, path, how, ret, err);
+    free(path);
+    return st;
+}
+
+static dataset *must_open(const char *folder, const char *reader, const dataset_options *how)
+{
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    if (opens(folder, reader, how, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    return d;
+}
+
+static void expect_refusal(const char *folder, const char *reader, const dataset_options *how, status code,
+                           const char *part)
+{
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    assert_int_equal(opens(folder, reader, how, &d, &err), code);
+    if (!strstr(err.text, part))
+        fail_msg("\"%s\" is not in \"%s\"", part, err.text);
+}
+
+static const dataset_options plain = {.vocabulary = NULL};
+
+/* The names of the examples, parted by blanks. */
+static char *names_of(const dataset *d)
+{
+    buf all = BUF_INIT;
+    for (int64_t i = 0; i < dataset_examples(d); i++) {
+        buf_adds(&all, i ? " " : "");
+        assert_true(dataset_example_name(d, i, &all));
+    }
+    return buf_detach(&all);
+}
+
+static void expect_names(const dataset *d, const char *want)
+{
+    char *names = names_of(d);
+    assert_string_equal(names, want);
+    free(names);
+}
+
+/* --- reading --- */
+
+static void test_folders_are_classes(void **state)
+{
+    (void)state;
+    dataset *d = must_open("pets", size_8, &plain);
+    size_t n;
+    const data_field *f = dataset_fields(d, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(f[0].name, "image");
+    assert_int_equal(f[0].rank, 3);
+    assert_int_equal(data_field_elements(&f[0]), 3 * PLANE);
+    assert_int_equal(f[1].classes, 2);
+    assert_string_equal(dataset_vocabulary(d), "{\"label\":{\"label\":[\"cats\",\"dogs\"]}}");
+    float image[3 * PLANE];
+    int64_t label;
+    buf word = BUF_INIT;
+    for (int64_t i = 0; i < dataset_examples(d); i++) {
+        assert_int_equal(dataset_read(d, i, (void *[]){image, &label}, NULL), OK);
+        buf_clear(&word);
+        assert_true(dataset_example_name(d, i, &word));
+        assert_int_equal(label, strncmp(word.data, "dogs/", 5) == 0);
+        buf_clear(&word);
+        assert_true(dataset_label_word(d, label, &word));
+        assert_string_equal(word.data, label ? "dogs" : "cats");
+    }
+    buf_fini(&word);
+    dataset_close(&d);
+}
+
+/* Whatever part is read, it has both classes in their proportion. */
+static void test_pictures_are_dealt(void **state)
+{
+    (void)state;
+    dataset *d = must_open("pets", size_8, &plain);
+    expect_names(d, "dogs/1.png cats/1.jpg dogs/2.png dogs/3.png dogs/4.png cats/2.jpg dogs/5.png dogs/more/6.JPG");
+    dataset_close(&d);
+    d = must_open("pets", "{size: 8, range: [0.5, 1]}", &plain);
+    expect_names(d, "dogs/4.png cats/2.jpg dogs/5.png dogs/more/6.JPG");
+    dataset_close(&d);
+    d = must_open("pets", "{size: 8, limit: 2}", &plain);
+    expect_names(d, "dogs/1.png cats/1.jpg");
+    dataset_close(&d);
+}
+
+static void test_numbers_are_normalized_bytes(void **state)
+{
+    (void)state;
+    dataset *d = must_open("pets", "{size: 8, mean: [0.5, 0.25, 0], std: [0.5, 1, 2]}", &plain);
+    static const double mean[3] = {0.5, 0.25, 0.0}, std[3] = {0.5, 1.0, 2.0};
+    float image[3 * PLANE];
+    unsigned char bytes[3 * PLANE];
+    int64_t label;
+    for (int64_t i = 0; i < dataset_examples(d); i++) {
+        assert_int_equal(dataset_read(d, i, (void *[]){image, &label}, NULL), OK);
+        assert_int_equal(dataset_read_bytes(d, i, (void *[]){bytes, &label}, NULL), OK);
+        for (int k = 0; k < 3 * PLANE; k++) {
+            double x = ((double)bytes[k] / 255.0 - mean[k / PLANE]) / std[k / PLANE] - (double)image[k];
+            assert_true(x < 1e-6 && x > -1e-6);
+        }
+    }
+    dataset_close(&d);
+}
+
+static void test_grey_has_one_channel(void **state)
+{
+    (void)state;
+    dataset *d = must_open("pets", "{size: [4, 6], fit: 'stretch', color_mode: 'grayscale', mean: [0.5]}", &plain);
+    size_t n;
+    const data_field *f = dataset_fields(d, &n);
+    assert_int_equal(f[0].dim[0], 1);
+    assert_int_equal(f[0].dim[1], 4);
+    assert_int_equal(f[0].dim[2], 6);
+    dataset_close(&d);
+}
+
+/* --- classes that are known --- */
+
+static void test_classes_of_training_count(void **state)
+{
+    (void)state;
+    static const dataset_options three = {.vocabulary = "{\"label\": {\"label\": [\"birds\", \"dogs\", \"cats\"]}}"},
+                                 other = {.vocabulary = "{\"label\": {\"label\": [\"cats\", \"birds\"]}}"};
+    dataset *d = must_open("pets", size_8, &three);
+    float image[3 * PLANE];
+    int64_t label;
+    assert_int_equal(dataset_read(d, 0, (void *[]){image, &label}, NULL), OK);
+    assert_int_equal(label, 1);
+    dataset_close(&d);
+    expect_refusal("pets", size_8, &other, E_DATA, "'dogs' is none of the 2 classes that are known ('cats' and so on)");
+    d = must_open("pets", "{size: 8, class_names: ['dogs', 'cats']}", &plain);
+    assert_string_equal(dataset_vocabulary(d), "{\"label\":{\"label\":[\"dogs\",\"cats\"]}}");
+    dataset_close(&d);
+    expect_refusal("pets", "{size: 8, class_names: ['dogs', 'cats', 'fish']}", &plain, E_DATA,
+                   "there is no picture of the class 'fish'");
+}
+
+static void test_without_labels_any_tree_will_do(void **state)
+{
+    (void)state;
+    static const dataset_options how = {.vocabulary = "{\"label\": {\"label\": [\"a\", \"b\"]}}",
+                                        .without_labels = true};
+    dataset *d = must_open("pets", size_8, &how);
+    size_t n;
+    dataset_fields(d, &n);
+    assert_int_equal(n, 1);
+    expect_names(d, "cats/1.jpg cats/2.jpg dogs/1.png dogs/2.png dogs/3.png dogs/4.png dogs/5.png dogs/more/6.JPG");
+    buf word = BUF_INIT;
+    assert_true(dataset_label_word(d, 1, &word));
+    assert_string_equal(word.data, "b");
+    buf_fini(&word);
+    dataset_close(&d);
+    d = must_open("pets/cats/2.jpg", size_8, &how);
+    expect_names(d, "2.jpg");
+    dataset_close(&d);
+    expect_refusal("pets/README.md", size_8, &how, E_DATA, "holds no picture");
+}
+
+/* --- what is broken --- */
+
+static void test_broken_pictures_are_named(void **state)
+{
+    (void)state;
+    copy_to("colour.jpg", "broken/cats/1.jpg");
+    copy_to("colour.png", "broken/cats/2.jpg"); /* is read as what it is */
+    write_to("broken/cats/3.jpg", "");
+    write_to("broken/dogs/1.png", "GIF89a...");
+    copy_to("grey.jpg", "broken/dogs/2.jpg");
+    expect_refusal("broken", size_8, &plain, E_DATA, "2 of 5 pictures cannot be read");
+    expect_refusal("broken", size_8, &plain, E_DATA, "'cats/3.jpg': is empty");
+    expect_refusal("broken", size_8, &plain, E_DATA, "'dogs/1.png': is a GIF by its first bytes; JPEG and PNG are");
+    char *cut = folder_file("broken/dogs/2.jpg");
+    assert_int_equal(truncate(cut, 700), 0);
+    free(cut);
+    for (int again = 0; again < 2; again++) /* the second time by what is kept */
+        expect_refusal("broken", "{size: 8, on_error: 'skip'}", &plain, E_DATA,
+                       "there is no picture of the class 'dogs'");
+    copy_to("grey.jpg", "broken/dogs/4.jpg");
+    for (int again = 0; again < 2; again++) {
+        dataset *d = must_open("broken", "{size: 8, on_error: 'skip'}", &plain);
+        expect_names(d, "cats/1.jpg dogs/4.jpg cats/2.jpg");
+        dataset_close(&d);
+    }
+}
+
+/* Its head is whole, so it is found when it is read. */
+static void test_a_picture_that_is_cut_off_fails_where_it_is_read(void **state)
+{
+    (void)state;
+    copy_to("colour.jpg", "cut/cats/1.jpg");
+    char *path = folder_file("cut/cats/1.jpg");
+    assert_int_equal(truncate(path, 1500), 0);
+    dataset *d = must_open("cut", size_8, &plain);
+    float image[3 * PLANE];
+    int64_t label;
+    error err = ERROR_INIT;
+    assert_int_equal(dataset_read(d, 0, (void *[]){image, &label}, &err), E_DATA);
+    assert_non_null(strstr(err.text, path));
+    assert_non_null(strstr(err.text, "is a damaged JPEG"));
+    dataset_close(&d);
+    free(path);
+}
+
+static void test_facts_know_the_pictures(void **state)
+{
+    (void)state;
+    char *changed = folder_file("facts/cats/1.png");
+    buf before = BUF_INIT, after = BUF_INIT;
+    copy_to("colour.png", "facts/cats/1.png");
+    dataset *d = must_open("facts", size_8, &plain);
+    dataset_facts(d, "train_data_path", FACTS_FULL, &before);
+    dataset_close(&d);
+    assert_non_null(strstr(before.data, "train_data_path.files_sha256="));
+    copy_to("alpha.png", "facts/cats/1.png");
+    d = must_open("facts", size_8, &plain);
+    dataset_facts(d, "train_data_path", FACTS_SAMPLED, &after);
+    dataset_close(&d);
+    assert_true(facts_differ(before.data, after.data, NULL));
+    buf_fini(&before);
+    buf_fini(&after);
+    free(changed);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    write_to("empty/cats/x.txt", "");
+    write_to("empty/cats/y.txt", "");
+    copy_to("grey.jpg", "flat/1.jpg");
+    expect_refusal("empty", size_8, &plain, E_DATA, "the class 'cats' has no picture");
+    expect_refusal("flat", size_8, &plain, E_DATA, "has no folders, one a class");
+    expect_refusal("not_there", size_8, &plain, E_DATA, "not_there");
+    expect_refusal("pets", "{size: 8, resize: 7}", &plain, E_CONFIG, "dataset_reader.resize: 7 is less than size 8");
+    expect_refusal("pets", "{size: [8, 9]}", &plain, E_CONFIG, "[8, 9] is no square; that wants fit: \"stretch\"");
+    expect_refusal("pets", "{size: 8, fit: 'stretch', resize: 9}", &plain, E_CONFIG, "resize: is of fit \"crop\"");
+    expect_refusal("pets", "{size: 8, mean: [0.5]}", &plain, E_CONFIG, "mean: has 1 numbers; color_mode says 3");
+    expect_refusal("pets", "{size: 8, class_names: ['dogs', 'dogs']}", &plain, E_DATA, "stands there twice");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_folders_are_classes),
+        cmocka_unit_test(test_pictures_are_dealt),
+        cmocka_unit_test(test_numbers_are_normalized_bytes),
+        cmocka_unit_test(test_grey_has_one_channel),
+        cmocka_unit_test(test_classes_of_training_count),
+        cmocka_unit_test(test_without_labels_any_tree_will_do),
+        cmocka_unit_test(test_broken_pictures_are_named),
+        cmocka_unit_test(test_a_picture_that_is_cut_off_fails_where_it_is_read),
+        cmocka_unit_test(test_facts_know_the_pictures),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, set_up, folder_tear_down);
+}

@@ -83,6 +83,7 @@ status word_cache_tokenize(word_cache *c, uint64_t serial, const model *m, model
     }
     size_t before = s->n;
     TRY(m->ops->tokenize(m, s, text, bytes, err));
-    keep(c, hash, text, bytes, s->tokens + before, s->n - before);
+    if (s->n > before)
+        keep(c, hash, text, bytes, s->tokens + before, s->n - before);
     return OK;
 }

@@ -109,20 +109,10 @@ static status take_number(column *c, size_t row, const char *word, error *err)
     return OK;
 }
 
-static bool is_utf8(const char *word)
-{
-    const unsigned char *p = (const unsigned char *)word;
-    uint32_t code;
-    for (size_t left = strlen(word), n; left; left -= n, p += n)
-        if ((n = utf8_decode(p, left, &code)) == 0)
-            return false;
-    return true;
-}
-
 /* Missing words, and those that a given vocabulary lacks, are MISSING. */
 static status take_word(column *c, size_t row, const char *word, error *err)
 {
-    if (word && !is_utf8(word))
+    if (word && !utf8_valid(word))
         return FAIL(err, E_DATA, "column '%s': a word that is not UTF-8", c->name);
     int32_t id = MISSING;
     if (word && c->buckets)

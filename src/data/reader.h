@@ -161,8 +161,9 @@ bool tag_reader_learns(const config *reader);
 /* Several readers as one (multitask/multitask_reader.c); the path is the folder that theirs are in. */
 MUST_USE status multitask_reader_configure(const reader_request *request, dataset **ret, error *err);
 
-/* Pictures in a folder that has a folder a class (pictures/image_reader.c): "image" f32 [C,H,W] and "label" i64 []. */
-MUST_USE status image_folder_reader_configure(const reader_request *request, dataset **ret, error *err);
+/* Pictures in files (pictures/image_reader.c), in a folder that has a folder a class, or by a list: "image" f32 [C,H,W]
+ * and "label" i64 []. */
+MUST_USE status image_reader_configure(const reader_request *request, dataset **ret, error *err);
 bool image_reader_learns(const config *reader);
 
 enum { CHANNELS = 3 };              /* red, green, blue */

@@ -15,7 +15,8 @@
 
 /* Keys that name files or folders: of the whole, and of each reader. */
 static const char *const data_keys[] = {"train_data_path", "validation_data_path", "test_data_path"};
-static const char *const reader_keys[] = {"labels", "tokenizer", "vocabulary", "transformer_model_name"};
+static const char *const reader_keys[] = {"labels", "tokenizer", "vocabulary", "transformer_model_name",
+                                          "root"};
 
 typedef struct collection {
     arena *memory;

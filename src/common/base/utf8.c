@@ -1,6 +1,8 @@
 /* See utf8.h. */
 #include "common/base/utf8.h"
 
+#include <string.h>
+
 /* What a first byte promises: bytes in all, and the least code point that needs so many. */
 static size_t utf8_length_of(unsigned char first, uint32_t *ret_least)
 {
@@ -39,6 +41,16 @@ size_t utf8_decode(const unsigned char *text, size_t bytes, uint32_t *ret_code)
         return 0;
     *ret_code = code;
     return n;
+}
+
+bool utf8_valid(const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    uint32_t code;
+    for (size_t left = strlen(text), n; left; left -= n, p += n)
+        if ((n = utf8_decode(p, left, &code)) == 0)
+            return false;
+    return true;
 }
 
 size_t utf8_write(uint32_t code, char ret[UTF8_MAX])

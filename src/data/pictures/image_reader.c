@@ -6,11 +6,13 @@
 
 #include "common/base/alloc.h"
 #include "common/base/utf8.h"
+#include "data/pictures/picture_list.h"
 #include "data/pictures/survey.h"
 #include "data/pictures/view.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { FIELD_IMAGE, FIELD_LABEL };
 
@@ -45,8 +47,11 @@ static status take_picture(const image_reader *r, size_t i, unsigned char *ret, 
     TRY(picture_set_read(&r->set, i, &file, err));
     status st = picture_view_take(&r->view, (const unsigned char *)file.data, file.size, ret, err);
     buf_fini(&file);
-    if (st != OK)
-        error_prepend(err, "'%s/%s'", r->set.root, r->set.at[i].path);
+    if (st != OK) {
+        char *path = picture_set_path(&r->set, i);
+        error_prepend(err, "'%s'", path);
+        free(path);
+    }
     return st;
 }
 
@@ -259,12 +264,43 @@ static void take_prints(image_reader *r)
         r->prints[i] = (picture_print){r->set.at[i].bytes, r->set.at[i].sample};
 }
 
+static bool is_list(const config *reader)
+{
+    return strcmp(config_str(reader, "type"), "image_list") == 0;
+}
+
+/* What the path names. A picture, or a folder of some, needs no list where there are no labels. */
+static status find_pictures(const reader_request *request, words *known, picture_set *ret, error *err)
+{
+    const config *reader = request->reader;
+    struct stat info;
+    bool is_folder = stat(request->path, &info) == 0 && S_ISDIR(info.st_mode);
+    bool is_picture = picture_format_of_name(request->path, NULL) >= 0;
+    if (request->without_labels && (!is_list(reader) || is_folder || is_picture))
+        return picture_set_of_files(request->path, known, ret, err);
+    if (!is_list(reader))
+        return picture_set_of_folders(request->path, known, ret, err);
+    const char *separator = config_str(reader, "separator");
+    if (separator && (strlen(separator) != 1 || strchr("\"\n\r", separator[0]))) {
+        words_destroy(&known);
+        return FAIL(err, E_CONFIG, "%s.separator: '%s' is no single character that can part cells", config_path(reader),
+                    separator);
+    }
+    picture_list_options o = {.root = config_str(reader, "root"),
+                              .separator = separator ? separator[0] : '\0',
+                              .header = config_bool(reader, "header"),
+                              .path_column = config_str(reader, "path"),
+                              .label_column = config_str(reader, "label"),
+                              .without_labels = request->without_labels};
+    return picture_set_of_list(request->path, &o, known, ret, err);
+}
+
 static status open_set(image_reader *r, const reader_request *request, error *err)
 {
     words *known = NULL;
     bool has_labels = !request->without_labels, skips = strcmp(config_str(request->reader, "on_error"), "skip") == 0;
     TRY(known_classes(request, &known, err));
-    TRY((has_labels ? picture_set_of_folders : picture_set_of_files)(request->path, known, &r->set, err));
+    TRY(find_pictures(request, known, &r->set, err));
     TRY(picture_survey(&r->set, skips, err));
     if (has_labels && !request->vocabulary)
         TRY(check_classes(&r->set, err));
@@ -294,7 +330,7 @@ static void describe_fields(image_reader *r, bool without_labels)
     r->base.n_fields = 2;
 }
 
-status image_folder_reader_configure(const reader_request *request, dataset **ret, error *err)
+status image_reader_configure(const reader_request *request, dataset **ret, error *err)
 {
     image_reader *r = xcalloc(1, sizeof *r);
     r->base.ops = &image_reader_ops;

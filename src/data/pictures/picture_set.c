@@ -20,9 +20,14 @@ void picture_set_fini(picture_set *s)
     *s = (picture_set){.root = NULL};
 }
 
+char *picture_path(const char *root, const char *path)
+{
+    return path[0] == '/' ? xstrdup(path) : xasprintf("%s/%s", root, path);
+}
+
 char *picture_set_path(const picture_set *s, size_t i)
 {
-    return xasprintf("%s/%s", s->root, s->at[i].path);
+    return picture_path(s->root, s->at[i].path);
 }
 
 /* --- looking through folders --- */
@@ -85,18 +90,9 @@ static bool is_folder(const char *root, const char *name)
     return is;
 }
 
-static bool is_utf8(const char *name)
-{
-    uint32_t code;
-    for (size_t one; *name; name += one)
-        if ((one = utf8_decode((const unsigned char *)name, strlen(name), &code)) == 0)
-            return false;
-    return true;
-}
-
 static status check_class(const picture_set *s, const char *name, bool is_known, error *err)
 {
-    if (!is_utf8(name))
+    if (!utf8_valid(name))
         return FAIL(err, E_DATA, "'%s': the name of the folder '%s' is no UTF-8", s->root, name);
     if (!is_known || words_find(s->classes, name) >= 0)
         return OK;

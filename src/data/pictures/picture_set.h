@@ -16,7 +16,7 @@
 #include "data/words.h"
 
 typedef struct picture_entry {
-    const char *path;               /* below the root */
+    const char *path;               /* as of picture_path */
     int32_t label;                  /* 0 without labels */
     uint64_t bytes;                 /* of the file; found by picture_survey, as is what follows */
     uint64_t sample;                /* a hash of the path and of bytes at both ends */
@@ -45,5 +45,7 @@ void picture_set_deal(picture_set *s);
 
 /* Where picture `i` lies; free it. */
 char *picture_set_path(const picture_set *s, size_t i);
+/* `path` below `root`; one that begins with "/" is itself. Free it. */
+char *picture_path(const char *root, const char *path);
 
 #endif

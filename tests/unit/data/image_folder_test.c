@@ -1,4 +1,4 @@
-/* A folder of pictures, a folder a class: classes, the order of examples, parts, what is broken, and refusals. */
+/* Pictures in a folder a class, and by lists: classes, the order of examples, parts, what is broken, and refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -305,6 +305,87 @@ static void test_facts_know_the_pictures(void **state)
     free(changed);
 }
 
+/* --- lists --- */
+
+static status opens_list(const char *list, const char *text, const char *reader, const dataset_options *how,
+                         dataset **ret, error *err)
+{
+    write_to(list, text);
+    char *path = folder_file("%s", list);
+    status st = records_open_path("image_list", reader, path, how, ret, err);
+    free(path);
+    return st;
+}
+
+/* "NAME:LABEL" of each example. */
+static void expect_list(const char *text, const char *reader, const dataset_options *how, const char *want)
+{
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    buf got = BUF_INIT;
+    size_t n;
+    if (opens_list("pets.txt", text, reader, how, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    dataset_fields(d, &n);
+    for (int64_t i = 0; i < dataset_examples(d); i++) {
+        unsigned char image[3 * PLANE];
+        int64_t label = -1;
+        assert_int_equal(dataset_read_bytes(d, i, (void *[]){image, &label}, NULL), OK);
+        buf_adds(&got, i ? " " : "");
+        assert_true(dataset_example_name(d, i, &got));
+        if (n > 1) {
+            buf_adds(&got, ":");
+            assert_true(dataset_label_word(d, label, &got));
+        }
+    }
+    assert_string_equal(got.data, want);
+    buf_fini(&got);
+    dataset_close(&d);
+}
+
+static void refuse_list(const char *text, const char *reader, status code, const char *part)
+{
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    assert_int_equal(opens_list("pets.txt", text, reader, &plain, &d, &err), code);
+    if (!strstr(err.text, part))
+        fail_msg("\"%s\" is not in \"%s\"", part, err.text);
+}
+
+static void test_lists_of_lines(void **state)
+{
+    (void)state;
+    static const dataset_options unlabelled = {.without_labels = true};
+    copy_to("grey.png", "pets/a cat.png");
+    expect_list("pets/cats/1.jpg cat\npets/a cat.png\t cat\r\n\npets/dogs/1.png dog", size_8, &plain,
+                "pets/cats/1.jpg:cat pets/dogs/1.png:dog pets/a cat.png:cat");
+    char *cats = xasprintf("{size: 8, root: '%s/pets/cats'}", folder_path());
+    expect_list("1.jpg 10\n2.jpg 9\n", cats, &plain, "2.jpg:9 1.jpg:10");
+    free(cats);
+    expect_list("pets/a cat.png\npets/cats/1.jpg cat\n", size_8, &unlabelled, "pets/a cat.png pets/cats/1.jpg");
+    refuse_list("pets/cats/1.jpg\n", size_8, E_DATA, "line 1: 'pets/cats/1.jpg' has no label");
+    refuse_list("a.jpg x\nb.jpg x\npets/cats/1.jpg x\n", size_8, E_DATA, "2 of 3 pictures cannot be read");
+    refuse_list("\n", size_8, E_DATA, "lists no picture");
+    expect_refusal("pets/cats/1.jpg", size_8, &plain, E_DATA, "is a file; expected a folder");
+}
+
+static void test_lists_of_cells(void **state)
+{
+    (void)state;
+    expect_list("file,kind\npets/cats/1.jpg,cat\npets/dogs/1.png,dog\n", "{size: 8, separator: ','}", &plain,
+                "pets/cats/1.jpg:cat pets/dogs/1.png:dog");
+    expect_list("kind,n,file\ncat,1,\"pets/cats/1.jpg\"\n",
+                "{size: 8, separator: ',', path: 'file', label: 'kind'}", &plain, "pets/cats/1.jpg:cat");
+    expect_list("cat;pets/cats/1.jpg\n", "{size: 8, separator: ';', header: false, path: '1', label: '0'}", &plain,
+                "pets/cats/1.jpg:cat");
+    refuse_list("file,kind\npets/cats/1.jpg\n", "{size: 8, separator: ','}", E_DATA,
+                "line 2 has 1 columns, the first row 2");
+    refuse_list("file,kind\npets/cats/1.jpg,\n", "{size: 8, separator: ','}", E_DATA,
+                "line 2: expected a path and a label");
+    refuse_list("file,kind\nx,y\n", "{size: 8, separator: ',', label: 'class'}", E_CONFIG, "has no column class");
+    refuse_list("file,kind\nx,y\n", "{size: 8, separator: ',,'}", E_CONFIG, "no single character");
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -333,6 +414,8 @@ int main(void)
         cmocka_unit_test(test_broken_pictures_are_named),
         cmocka_unit_test(test_a_picture_that_is_cut_off_fails_where_it_is_read),
         cmocka_unit_test(test_facts_know_the_pictures),
+        cmocka_unit_test(test_lists_of_lines),
+        cmocka_unit_test(test_lists_of_cells),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, set_up, folder_tear_down);

@@ -1,6 +1,6 @@
 /*
- * Drawing into a picture of numbered colours (png.h): dots, rectangles, and words in letters of five by seven dots.
- * The letters are those that axes need: digits, and a part of the small ones; others are left blank.
+ * Drawing into a picture of numbered colours (png.h): dots, rectangles, lines, and words in letters of five by seven
+ * dots. The letters are ASCII's; of others, of UTF-8, an empty box is drawn.
  *
  * Threads: any, one at a time a drawing.
  */
@@ -22,6 +22,8 @@ void drawing_fini(drawing *d);
 /* What lies outside is left out. */
 void drawing_dot(drawing *d, int x, int y, unsigned char color);
 void drawing_rectangle(drawing *d, int x, int y, int width, int height, unsigned char color);
+/* A dot of it is `thick` pixels wide and high, to the right of and below the line. */
+void drawing_line(drawing *d, double x0, double y0, double x1, double y1, unsigned char color, int thick);
 
 /* A dot of a letter is `scale` pixels wide and high; x and y are the upper left corner. */
 void drawing_text(drawing *d, int x, int y, int scale, unsigned char color, const char *text);

@@ -1,7 +1,9 @@
 #include "cli/tune/search_run.h"
 
+#include "cli/tune/hparams.h"
 #include "cli/tune/trial_process.h"
 #include "cli/tune/trial_result.h"
+#include "cli/tune/trials_plot.h"
 #include "cli/tune/tune_report.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -149,6 +151,13 @@ static double seconds_of(const trial_process *p)
     return (double)(clock_us() - p->began_us) * 1e-6;
 }
 
+/* Of a trial that does not run any more. */
+static status tell(const searching *s, const trial *t, double seconds, const char *why, error *err)
+{
+    tune_report_trial(&s->study, t, seconds, why);
+    return hparams_write_trial(&s->study, t, s->request->dir, s->request->metric, err);
+}
+
 /* In their order, each with what follows from it: it does not matter how many are there already. */
 static status take_evaluations(searching *s, trial_process *p, error *err)
 {
@@ -164,8 +173,8 @@ static status take_evaluations(searching *s, trial_process *p, error *err)
         if (st == OK)
             st = decide(s, t, err);
         if (st == OK && t->state != TRIAL_RUNNING) {
-            tune_report_trial(&s->study, t, seconds_of(p), NULL);
             trial_process_stop(p);
+            st = tell(s, t, seconds_of(p), NULL, err);
         }
     }
     free(job_dir);
@@ -224,7 +233,7 @@ static status search_take_end(searching *s, trial_process *p, error *err)
     if (st == OK && t->state == TRIAL_RUNNING && (!was_asked || child_exit_code(&p->child) == 0)) {
         st = judge(s, p, &why, err);
         if (st == OK)
-            tune_report_trial(&s->study, t, seconds_of(p), why);
+            st = tell(s, t, seconds_of(p), why, err);
     }
     int number = p->number;
     trial_process_free(&s->processes, p);
@@ -287,6 +296,14 @@ static void tell_what_is_there(const searching *s)
             tune_report_trial(&then, &then.trials[then.n - 1], -1, NULL);
 }
 
+static status plot_trials(const searching *s, error *err)
+{
+    char *path = file_of(s, "trials.png");
+    status st = trials_plot_write(path, &s->study, s->request->metric, err);
+    free(path);
+    return st;
+}
+
 static status search_all(searching *s, error *err)
 {
     char *path = file_of(s, "trials.jsonl");
@@ -296,8 +313,11 @@ static status search_all(searching *s, error *err)
     free(path);
     TRY(st);
     tell_what_is_there(s);
+    TRY(hparams_write(&s->study, s->request->dir, s->request->metric, err));
     TRY(trial_processes_open(s->request->parallel, &s->processes, err));
-    TRY(turn_until_end(s, err));
+    st = turn_until_end(s, err);
+    status plotted = plot_trials(s, st == OK ? err : NULL);
+    TRY(st != OK ? st : plotted);
     return verdict(s, err);
 }
 

@@ -5,6 +5,8 @@
  * DIR/trials/N       the job dir of trial N
  * DIR/log/trial-N.log  what it printed
  * DIR/best           the best so far (tune_report.h)
+ * DIR/trials.png     objectives over trials and parameters, once it ends or is stopped (trials_plot.h)
+ * DIR/hparams        the same for TensorBoard, after every trial (hparams.h)
  *
  * A trial that ran when the search was stopped goes on in its job dir when the search does, and one that was paused
  * when it is promoted. Evaluations are taken from the job dirs, one by one and in their order, so what early stopping

@@ -114,4 +114,6 @@ void tune_report_end(const study *s, const char *dir, const char *metric)
     printf("  %s/best/config.json  its configuration\n", dir);
     printf("  %s/trials/%d  its job, with the weights\n", dir, best->number);
     printf("  %s/trials.jsonl  all trials\n", dir);
+    printf("  %s/trials.png  their objectives, and over each parameter\n", dir);
+    printf("  %s/hparams  the same for TensorBoard's HParams\n", dir);
 }

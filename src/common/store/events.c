@@ -161,6 +161,19 @@ void events_image(events *e, int64_t step, const char *tag, int width, int heigh
     add_value(e, step, &v);
 }
 
+void events_plugin_data(events *e, const char *tag, const char *plugin, const void *content, size_t bytes)
+{
+    Tequio__Tb__SummaryMetadata__PluginData data = TEQUIO__TB__SUMMARY_METADATA__PLUGIN_DATA__INIT;
+    data.plugin_name = (char *)(uintptr_t)plugin;
+    data.content = (ProtobufCBinaryData){.len = bytes, .data = (uint8_t *)(uintptr_t)content};
+    Tequio__Tb__SummaryMetadata metadata = TEQUIO__TB__SUMMARY_METADATA__INIT;
+    metadata.plugin_data = &data;
+    Tequio__Tb__Summary__Value v = TEQUIO__TB__SUMMARY__VALUE__INIT;
+    v.tag = (char *)(uintptr_t)tag;
+    v.metadata = &metadata;
+    add_value(e, 0, &v);
+}
+
 void events_add_histogram(events *e, int64_t step, const char *tag, const events_histogram *h)
 {
     histogram_summary s;

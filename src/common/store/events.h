@@ -23,6 +23,9 @@ void events_scalar(events *e, int64_t step, const char *tag, float value);
 /* A picture in colours that are red, green and blue, as a whole PNG file. */
 void events_image(events *e, int64_t step, const char *tag, int width, int height, const void *png, size_t bytes);
 
+/* What a plugin of TensorBoard reads: bytes of its own kind. */
+void events_plugin_data(events *e, const char *tag, const char *plugin, const void *content, size_t bytes);
+
 /* A histogram in TensorBoard's exponential buckets, filled with events_histogram_add, which leaves
  * out what is not finite. */
 typedef struct events_histogram events_histogram;

@@ -62,8 +62,13 @@ static void contents(const dataset *d, content_digest *ret)
     }
 }
 
+static void place(const dataset *d, int64_t example, buf *ret)
+{
+    buf_addf(ret, "'%s': index %lld", ((const arrays_reader *)d)->path, (long long)example);
+}
+
 static const reader_ops arrays_ops = {
-    .read = read_example, .close = close_reader, .contents = contents};
+    .read = read_example, .close = close_reader, .contents = contents, .place = place};
 
 static bool is_known(dtype t)
 {

@@ -18,6 +18,7 @@ enum { CLASSES = 10, SIDE = 32, PLANE = SIDE * SIDE, RECORD = 1 + CHANNELS * PLA
 typedef struct cifar10_reader {
     dataset base;
     source files[FILES];
+    char *paths[FILES];
     int64_t records[FILES];
     size_t n_files;
     float scale[CHANNELS], offset[CHANNELS]; /* pixel = x * scale + offset */
@@ -26,17 +27,33 @@ typedef struct cifar10_reader {
 static void close_reader(dataset *d)
 {
     cifar10_reader *r = (cifar10_reader *)d;
-    for (size_t i = 0; i < r->n_files; i++)
+    for (size_t i = 0; i < r->n_files; i++) {
         source_close(&r->files[i]);
+        free(r->paths[i]);
+    }
     free(r);
+}
+
+/* The file that holds it; *example becomes its number there. */
+static size_t find_file(const cifar10_reader *r, int64_t *example)
+{
+    size_t file = 0;
+    for (; *example >= r->records[file]; file++)
+        *example -= r->records[file];
+    return file;
 }
 
 static const unsigned char *find_record(const cifar10_reader *r, int64_t example)
 {
-    size_t file = 0;
-    for (; example >= r->records[file]; file++)
-        example -= r->records[file];
+    size_t file = find_file(r, &example);
     return r->files[file].data + (size_t)example * RECORD;
+}
+
+static void place(const dataset *d, int64_t example, buf *ret)
+{
+    const cifar10_reader *r = (const cifar10_reader *)d;
+    size_t file = find_file(r, &example);
+    buf_addf(ret, "'%s': index %lld", r->paths[file], (long long)example);
 }
 
 static status read_example(const dataset *d, int64_t example, void *const *ret, error *err)
@@ -77,7 +94,8 @@ static void contents(const dataset *d, content_digest *ret)
 static const reader_ops cifar10_ops = {.read = read_example,
                                        .read_bytes = read_bytes,
                                        .close = close_reader,
-                                       .contents = contents};
+                                       .contents = contents,
+                                       .place = place};
 
 static status cifar10_reader_add_file(cifar10_reader *r, const char *path, error *err)
 {
@@ -85,7 +103,7 @@ static status cifar10_reader_add_file(cifar10_reader *r, const char *path, error
         return FAIL(err, E_DATA, "'%s': there are more than %d files", path, FILES);
     source *f = &r->files[r->n_files];
     TRY(source_open(path, f, err));
-    r->n_files++;
+    r->paths[r->n_files++] = xstrdup(path);
     if (f->bytes % RECORD)
         return FAIL(err, E_DATA,
                     "'%s': %zu bytes are no multiple of %d: this is no CIFAR-10 in its binary form",

@@ -17,7 +17,8 @@
 
 typedef struct csv_reader {
     dataset base;
-    const char *path;           /* while it is opened */
+    char *path;
+    uint32_t *lines;            /* where each row begins */
     size_t n, n_numbers;        /* columns: numbers, then categories, then the label */
     column *columns;
     csv_texts texts;
@@ -36,6 +37,8 @@ static void close_reader(dataset *d)
     column_fini(&r->unread_label);
     csv_texts_fini(&r->texts);
     mem_free(r->base.lengths);
+    mem_free(r->lines);
+    free(r->path);
     free(r->columns);
     free(r->sizes);
     free(r->vocabulary);
@@ -80,6 +83,12 @@ static bool label_word(const dataset *d, int64_t label, buf *to)
     return true;
 }
 
+static void place(const dataset *d, int64_t example, buf *ret)
+{
+    const csv_reader *r = (const csv_reader *)d;
+    buf_addf(ret, "'%s': line %lu", r->path, (unsigned long)r->lines[example]);
+}
+
 /* The columns that are read, as the numbers that they have become. */
 static void contents(const dataset *d, content_digest *ret)
 {
@@ -100,7 +109,8 @@ static const reader_ops csv_ops = {.read = csv_reader_read_example,
                                    .close = close_reader,
                                    .contents = contents,
                                    .vocabulary = vocabulary,
-                                   .label_word = label_word};
+                                   .label_word = label_word,
+                                   .place = place};
 
 /* --- columns --- */
 
@@ -282,6 +292,7 @@ static status take_row(csv_reader *r, const csv_reader_options *o, const csv *c,
     }
     if (r->texts.encoder)
         TRYF(csv_texts_take(&r->texts, c, err), err, "'%s': line %zu", r->path, c->row_line);
+    r->lines[row] = (uint32_t)c->row_line;
     return OK;
 }
 
@@ -300,6 +311,9 @@ static status read_rows(csv_reader *r, const csv_reader_options *o, csv *c, size
     TRY(csv_next(c, &more, err));
     if (more)
         TRY(find_columns(r, o, c, err));
+    void *lines = NULL;
+    TRY(mem_alloc(most * sizeof *r->lines, "the lines of rows", &lines, err));
+    r->lines = lines;
     for (size_t i = 0; i < r->n; i++)
         TRY(column_begin(&r->columns[i], most, err));
     if (more && o->header)
@@ -368,7 +382,7 @@ status csv_reader_open(const csv_reader_options *options, const char *path, data
     csv_open(&c, text.data, text.bytes, options->separator, path);
     csv_reader *r = xcalloc(1, sizeof *r);
     r->base.ops = &csv_ops;
-    r->path = path;
+    r->path = xstrdup(path);
     json_t *known = NULL;
     status st;
     TRY_OUT(st, choose_columns(r, options, err));

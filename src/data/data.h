@@ -102,6 +102,10 @@ int64_t dataset_bytes_read(const dataset *d);
  * number. */
 int64_t dataset_of_epoch(const dataset *d, int64_t epoch, int64_t place);
 
+/* Appends where an example stands, for people: "'val.csv': line 14". It is UTF-8: other bytes of a path become
+ * question marks. */
+void dataset_place(const dataset *d, int64_t example, buf *ret);
+
 /* Decodes example i: ret[field] has room for data_field_bytes. Any thread; allocates nothing that outlives
  * the call, and nothing at all but to parse a record (jsonl, tfrecord). */
 MUST_USE status dataset_read(const dataset *d, int64_t example, void *const *ret, error *err);

@@ -2,6 +2,7 @@
 #include "data/reader.h"
 
 #include "common/base/alloc.h"
+#include "common/base/utf8.h"
 #include "data/index/record_set.h"
 
 #include <string.h>
@@ -145,6 +146,30 @@ int64_t dataset_of_epoch(const dataset *d, int64_t epoch, int64_t place)
 static void check_example(const dataset *d, int64_t example)
 {
     BUG_ON(example < 0 || (example >= d->examples && !d->ops->of_epoch));
+}
+
+static void name_place(const dataset *d, int64_t example, buf *ret)
+{
+    buf_adds(ret, "'");
+    if (!dataset_example_name(d, example, ret))
+        BUG("examples have neither a place nor a name");
+    buf_adds(ret, "'");
+}
+
+void dataset_place(const dataset *d, int64_t example, buf *ret)
+{
+    buf text = BUF_INIT;
+    uint32_t code;
+    check_example(d, example);
+    if (d->ops->place)
+        d->ops->place(d, d->first + example, &text);
+    else
+        name_place(d, example, &text);
+    for (size_t at = 0, n; at < text.size; at += n ? n : 1) {
+        n = utf8_decode((const unsigned char *)text.data + at, text.size - at, &code);
+        buf_add(ret, n ? text.data + at : "?", n ? n : 1);
+    }
+    buf_fini(&text);
 }
 
 status dataset_read(const dataset *d, int64_t example, void *const *ret, error *err)

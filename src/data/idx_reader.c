@@ -84,10 +84,16 @@ static void contents(const dataset *d, content_digest *ret)
         add_items(d, &r->labels, ret);
 }
 
+static void place(const dataset *d, int64_t example, buf *ret)
+{
+    buf_addf(ret, "'%s': index %lld", ((const idx_reader *)d)->images.path, (long long)example);
+}
+
 static const reader_ops idx_ops = {.read = read_example,
                                    .read_bytes = read_bytes,
                                    .close = close_reader,
-                                   .contents = contents};
+                                   .contents = contents,
+                                   .place = place};
 
 /* "dir/train-images-idx3-ubyte.gz" -> "dir/train-labels-idx1-ubyte.gz"; NULL if there is no
  * "images" in the file's name. The caller frees it. */

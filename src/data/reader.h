@@ -44,6 +44,8 @@ typedef struct reader_ops {
     bool (*word)(const dataset *d, int64_t example, int64_t i, buf *ret_text, int64_t *ret_place);
     /* Of dataset_example_name; NULL: examples have no names. */
     bool (*example_name)(const dataset *d, int64_t example, buf *to);
+    /* Of dataset_place: appends file and line, or whatever people find it by. NULL: its name says it. */
+    void (*place)(const dataset *d, int64_t example, buf *ret);
     /* Adds the memory that the dataset's examples are made from, and no more: what a file holds beside
      * them, and how it is packed, makes no difference. */
     void (*contents)(const dataset *d, content_digest *ret);

@@ -116,7 +116,8 @@ static status open_metrics(evaluation *e, const evaluation_options *o, const mod
     if (o->predict)
         return prediction_of(&request, e->graphs[LARGEST], &e->says, err);
     e->has_perplexity = model_gives(e->graphs[LARGEST], request.fields, request.n_fields, "perplexity");
-    TRY(evaluation_metrics_open(o->config, e->data, &request, e->graphs[LARGEST], &e->metrics, err));
+    TRY(evaluation_metrics_open(o->config, e->data, &request, e->graphs[LARGEST], &o->details,
+                                &e->metrics, err));
     return e->metrics ? evaluation_metrics_keep(e->metrics, e->graphs[LARGEST], err) : OK;
 }
 
@@ -383,6 +384,11 @@ status evaluation_run(evaluation *e, metric_set *ret, metric_figures *ret_figure
     TRY(evaluation_count(e, 0, 1, err));
     evaluation_results(e, ret, ret_figures);
     return OK;
+}
+
+json_t *evaluation_take_details(const evaluation *e, metric_figures *figures)
+{
+    return e->metrics ? evaluation_metrics_details(e->metrics, figures) : NULL;
 }
 
 status evaluation_check(const evaluation *e, error *err)

@@ -15,6 +15,7 @@
 #include "common/config/config.h"
 #include "common/store/weights.h"
 #include "data/data.h"
+#include "evaluator/details.h"
 #include "graph/graph.h"
 #include "metric/metric.h"
 #include "metric/metrics.h"
@@ -36,6 +37,7 @@ typedef struct evaluation_options {
     backend_choice device;
     const weights *predict;     /* the model of these weights, without labels: only for
                                  * evaluation_predict; NULL: with labels and loss */
+    evaluation_details details; /* what is counted beside the metrics */
     bool whole_length;          /* batches are as long as their fields say */
     const atomic_bool *stop;    /* ends a run between two nodes; NULL: never. Kept */
     bool (*is_over)(void *user); /* true ends a run between two batches; NULL: never */
@@ -65,6 +67,9 @@ MUST_USE status evaluation_count(evaluation *e, int64_t share, int64_t shares, e
 void evaluation_save(const evaluation *e, buf *to);
 MUST_USE status evaluation_merge(evaluation *e, const char *bytes, size_t n, error *err);
 void evaluation_results(const evaluation *e, metric_set *ret, metric_figures *ret_figures);
+
+/* What options.details asked for, out of such figures (details_take); NULL: nothing. The caller decrefs it. */
+json_t *evaluation_take_details(const evaluation *e, metric_figures *figures);
 
 /* E_NONFINITE: the last run met scores that are not finite, so the figures of model.metrics are NaN. */
 MUST_USE status evaluation_check(const evaluation *e, error *err);

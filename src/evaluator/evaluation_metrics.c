@@ -16,6 +16,9 @@ struct evaluation_metrics {
     arena *a;
     const dataset *data;
     metric_settings *settings;
+    evaluation_details details;
+    metric_options *options; /* [n] listed, then those of the details */
+    size_t n, n_listed;
     prediction says;
     const char *label;     /* the field */
     bool has_classes;      /* labels are int64 */
@@ -26,6 +29,12 @@ struct evaluation_metrics {
     float *widened;         /* scores of a batch; NULL: none was shorter */
     size_t answers_cap, widened_cap;
 };
+
+/* What asks for metrics, for messages. */
+static const char *asked_by(const evaluation_metrics *m)
+{
+    return m->n_listed ? metric_settings_key(m->settings) : "details of the evaluation";
+}
 
 /* --- what the model and its loss give --- */
 
@@ -100,11 +109,11 @@ static status find_source(evaluation_metrics *m, const dataset *d, const model_r
     if (loss.n_labels != 1)
         return FAIL(err, E_CONFIG,
                     "%s: the loss %s compares no scores with one field of labels, which metrics are of",
-                    metric_settings_key(m->settings), loss.kind);
+                    asked_by(m), loss.kind);
     if (loss.has_probabilities)
         return FAIL(err, E_CONFIG, "%s: the field '%s' has probabilities of classes; metrics are of labels that are "
                     "classes, accuracy apart",
-                    metric_settings_key(m->settings), loss.label[0]->name);
+                    asked_by(m), loss.label[0]->name);
     TRY(prediction_of(r, g, &m->says, err));
     m->label = loss.label[0]->name;
     m->has_classes = loss.label[0]->dtype == DT_I64;
@@ -112,33 +121,48 @@ static status find_source(evaluation_metrics *m, const dataset *d, const model_r
     bool is_pair = m->says.kind != PREDICTION_SPAN || scores->rank == 3;
     if (!is_pair)
         return FAIL(err, E_CONFIG, "%s: spans are judged where one output has the scores of both ends",
-                    metric_settings_key(m->settings));
+                    asked_by(m));
     describe(m, d, scores, &loss);
     return OK;
 }
 
 /* --- life --- */
 
+static status open_list(evaluation_metrics *m, metric_list **ret, error *err)
+{
+    return metrics_open(m->options, m->n, &m->source, ret, err);
+}
+
+/* What is listed fitted when the job trained, so of a job's own figures it is the details that do not. */
+static status open_all(evaluation_metrics *m, const metric_options *listed, error *err)
+{
+    m->options = arena_alloc(m->a, (m->n_listed + DETAILS) * sizeof *m->options);
+    if (m->n_listed)
+        memcpy(m->options, listed, m->n_listed * sizeof *listed);
+    m->n = m->n_listed + details_options(&m->details, &m->source, m->options + m->n_listed);
+    status st = open_list(m, &m->list, err);
+    if (st != OK && m->n == m->n_listed)
+        error_prepend(err, "%s", asked_by(m));
+    return st;
+}
+
 status evaluation_metrics_open(const config *c, const dataset *d, const model_request *request, const graph *g,
-                               evaluation_metrics **ret, error *err)
+                               const evaluation_details *details, evaluation_metrics **ret, error *err)
 {
     *ret = NULL;
     evaluation_metrics *m = xcalloc(1, sizeof *m);
-    size_t n;
     m->a = arena_create();
     m->data = d;
+    m->details = *details;
     m->settings = metric_settings_create(c);
-    const metric_options *options = metric_settings_options(m->settings, &n);
-    if (n == 0) {
+    const metric_options *listed = metric_settings_options(m->settings, &m->n_listed);
+    if (m->n_listed == 0 && !details_any(details)) {
         evaluation_metrics_close(&m);
         return OK;
     }
     status st = find_source(m, d, request, g, err);
-    if (st == OK) {
-        st = metrics_open(options, n, &m->source, &m->list, err);
-        if (st != OK)
-            error_prepend(err, "%s", metric_settings_key(m->settings));
-    }
+    if (st == OK)
+        st = open_all(m, listed, err);
     if (st == OK)
         *ret = m;
     else
@@ -163,7 +187,7 @@ status evaluation_metrics_keep(const evaluation_metrics *m, graph *g, error *err
 {
     graph_val scores = graph_find(g, m->says.name);
     if (graph_value_at(g, scores)->dtype != DT_F32)
-        return FAIL(err, E_CONFIG, "%s: the model's '%s' is not float32", metric_settings_key(m->settings),
+        return FAIL(err, E_CONFIG, "%s: the model's '%s' is not float32", asked_by(m),
                     m->says.name);
     graph_keep(g, scores);
     return OK;
@@ -171,10 +195,8 @@ status evaluation_metrics_keep(const evaluation_metrics *m, graph *g, error *err
 
 status evaluation_metrics_merge(evaluation_metrics *m, const char *bytes, size_t n, error *err)
 {
-    size_t n_options;
-    const metric_options *options = metric_settings_options(m->settings, &n_options);
     metric_list *other = NULL;
-    status st = metrics_open(options, n_options, &m->source, &other, err);
+    status st = open_list(m, &other, err);
     if (st == OK)
         st = metrics_load(other, bytes, n, err);
     if (st == OK)
@@ -186,6 +208,11 @@ status evaluation_metrics_merge(evaluation_metrics *m, const char *bytes, size_t
 metric_list *evaluation_metrics_list(const evaluation_metrics *m)
 {
     return m->list;
+}
+
+json_t *evaluation_metrics_details(const evaluation_metrics *m, metric_figures *figures)
+{
+    return details_any(&m->details) ? details_take(&m->details, &m->source, m->data, figures) : NULL;
 }
 
 /* --- batches --- */
@@ -248,7 +275,8 @@ status evaluation_metrics_add(evaluation_metrics *m, exec *e, size_t variant, co
     scores = widen(m, value, scores);
     if (metrics_want_answers(m->list))
         TRY(judge_all(m, scores, batch, err));
-    metric_batch b = {.examples = batch->slot.n,
+    metric_batch b = {.first = batch->slot.first,
+                      .examples = batch->slot.n,
                       .scores = scores,
                       .class_stride = m->class_stride,
                       .labels = m->has_classes ? labels : NULL,

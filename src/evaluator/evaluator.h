@@ -45,6 +45,7 @@ typedef struct evaluator_request {
     int64_t batch_size;         /* 0: validation_data_loader.batch_size */
     const char *batch_key;      /* where that is set, for messages; NULL: there */
     const char *vocabulary;     /* of the job; NULL: it has none */
+    evaluation_details details; /* what is told beside the metrics */
     bool whole_length;          /* batches are as long as their fields say (evaluation.h) */
     backend_choice device;
     const atomic_bool *stop;    /* NULL: never */
@@ -58,9 +59,11 @@ MUST_USE status evaluator_count(const evaluator_request *request, int64_t share,
 typedef status evaluator_other(void *user, int64_t share, buf *ret, error *err);
 
 /* One model, once: share 0 here, and the others' from `other`, which may be NULL if there is one share. Gives
- * what evaluation_run does. E_NONFINITE as evaluation_check has it. */
+ * what evaluation_run does, and what request->details asks for (details_take), which the caller decrefs; ret_details
+ * may be NULL where that is nothing. E_NONFINITE as evaluation_check has it. */
 MUST_USE status evaluator_evaluate(const evaluator_request *request, int64_t shares, evaluator_other *other,
-                                   void *user, metric_set *ret, metric_figures *ret_figures, error *err);
+                                   void *user, metric_set *ret, metric_figures *ret_figures,
+                                   json_t **ret_details, error *err);
 
 /* One model, once: its answers, as evaluation_predict gives them. The data need no labels. */
 MUST_USE status evaluator_predict(const evaluator_request *request, evaluation_taker *take,

@@ -38,7 +38,7 @@ void figures_put(json_t *into, const metric_set *means, const metric_figures *fi
     for (size_t i = 0; i < figures->n; i++) {
         const metric_figure *f = &figures->at[i];
         if (f->rows > 0)
-            json_object_set_new(into, f->name, f->are_counts ? table(f) : row(f, 0));
+            json_object_set_new(into, f->name, f->rows > 1 ? table(f) : row(f, 0));
     }
 }
 

@@ -11,6 +11,7 @@ static status open_loaded(const evaluator_request *request, bool predicts, evalu
                               .batch_size = request->batch_size,
                               .batch_key = request->batch_key,
                               .vocabulary = request->vocabulary,
+                              .details = request->details,
                               .whole_length = request->whole_length,
                               .device = request->device,
                               .stop = request->stop};
@@ -51,7 +52,7 @@ static status merge_other(evaluation *e, int64_t share, evaluator_other *other, 
 }
 
 status evaluator_evaluate(const evaluator_request *request, int64_t shares, evaluator_other *other, void *user,
-                          metric_set *ret, metric_figures *ret_figures, error *err)
+                          metric_set *ret, metric_figures *ret_figures, json_t **ret_details, error *err)
 {
     evaluation *e = NULL;
     TRY(open_loaded(request, false, &e, err));
@@ -62,6 +63,8 @@ status evaluator_evaluate(const evaluator_request *request, int64_t shares, eval
         st = evaluation_check(e, err);
     if (st == OK)
         evaluation_results(e, ret, ret_figures);
+    if (st == OK && ret_details)
+        *ret_details = evaluation_take_details(e, ret_figures);
     evaluation_close(&e);
     return st;
 }

@@ -5,28 +5,15 @@
 #include "metric/kind.h"
 
 #include "common/base/detmath.h"
+#include "metric/label_loss.h"
 
 #include <math.h>
 
 enum { COUNTED, IMPOSSIBLE, COUNTS };
 
-typedef struct softmax {
-    double top, sum; /* the highest score, and the sum of e to the others less it */
-} softmax;
-
-static softmax softmax_of(const metric_source *s, const metric_batch *b, int64_t i)
-{
-    softmax x = {.top = (double)metric_score(s, b, i, 0), .sum = 0.0};
-    for (int64_t c = 1; c < s->classes; c++)
-        x.top = fmax(x.top, (double)metric_score(s, b, i, c));
-    for (int64_t c = 0; c < s->classes; c++)
-        x.sum += det_exp((double)metric_score(s, b, i, c) - x.top);
-    return x;
-}
-
 static double entropy_of(const metric_source *s, const metric_batch *b, int64_t i)
 {
-    softmax x = softmax_of(s, b, i);
+    metric_softmax x = metric_softmax_of(s, b, i);
     double mean = 0.0;
     for (int64_t c = 0; c < s->classes; c++) {
         double score = (double)metric_score(s, b, i, c) - x.top, share = det_exp(score);
@@ -71,8 +58,7 @@ static status add_perplexity(metric *m, const metric_batch *b, error *err)
     (void)err;
     for (int64_t i = 0; i < b->examples * m->source->labels; i++)
         if (metric_counts(m->source, b, i)) {
-            softmax x = softmax_of(m->source, b, i);
-            double surprise = det_log(x.sum) - ((double)metric_score(m->source, b, i, b->labels[i]) - x.top);
+            double surprise = metric_label_loss(m->source, b, i);
             m->state.counts[COUNTED]++;
             if (isfinite(surprise))
                 exact_sum_add(&m->state.sums[0], surprise);

@@ -139,16 +139,19 @@ static scores mean(const metric *m, size_t n, bool by_labels)
 
 static void put_each(const metric *m, metric_figures *to, size_t n)
 {
-    double *values = xcalloc(3 * n + 1, sizeof *values);
+    double *values = xcalloc(4 * n + 1, sizeof *values);
     for (size_t i = 0; i < n; i++) {
         scores s = scores_of(m, counts_of(m, class_at(m, i)));
         values[i] = s.precision;
         values[n + i] = s.recall;
         values[2 * n + i] = s.f;
+        values[3 * n + i] = (double)counts_of(m, class_at(m, i))[LABELS];
     }
     metric_put_table(m, to, "_precision", 1, (int64_t)n, values);
     metric_put_table(m, to, "_recall", 1, (int64_t)n, values + n);
     metric_put_table(m, to, "", 1, (int64_t)n, values + 2 * n);
+    metric_put_table(m, to, "_support", 1, (int64_t)n, values + 3 * n);
+    to->at[to->n - 1].are_counts = true;
     free(values);
 }
 

@@ -26,6 +26,7 @@ typedef struct metric_kind {
     /* Counts a batch whose labels and scores are in order. E_NOMEM. */
     status (*add)(metric *m, const metric_batch *b, error *err);
     void (*figures)(metric *m, metric_figures *to);
+    void (*settle)(metric *m); /* after a merge: what need not be kept goes; NULL: all is kept */
 } metric_kind;
 
 struct metric {

@@ -144,7 +144,8 @@ static status open_metric(metric *m, const metric_options *o, const metric_sourc
 /* What else stands beside figures in a report. */
 static bool is_taken(const char *name)
 {
-    static const char *const taken[] = {"step", "epochs_done", "final", "examples", "seconds", "model", "data"};
+    static const char *const taken[] = {"step", "epochs_done", "final", "examples",
+                                        "seconds", "model", "data", "classes", "errors"};
     for (size_t i = 0; i < COUNT_OF(taken); i++)
         if (strcmp(name, taken[i]) == 0)
             return true;
@@ -253,9 +254,12 @@ status metrics_merge(metric_list *into, metric_list *from, error *err)
 {
     BUG_ON(into->n != from->n);
     into->refused += from->refused;
-    for (size_t i = 0; i < into->n; i++)
+    for (size_t i = 0; i < into->n; i++) {
         TRYF(metric_state_merge(&into->at[i].state, &from->at[i].state, err), err, "metric '%s'",
              metric_name(&into->at[i]));
+        if (into->at[i].kind->settle)
+            into->at[i].kind->settle(&into->at[i]);
+    }
     return OK;
 }
 

@@ -50,6 +50,7 @@ typedef struct metric_answer {
 
 /* Row-major; what a kind of input does not have is NULL. */
 typedef struct metric_batch {
+    int64_t first;             /* the number of its first example among all */
     int64_t examples;
     const float *scores;       /* [examples, labels, classes], or [examples, labels] */
     int64_t class_stride;      /* from a class to the next; 0: 1. Labels lie within it where it is more */
@@ -77,7 +78,7 @@ enum { METRIC_NGRAMS = 8, METRIC_NO_LABEL = -1 };
 typedef struct metric_options {
     const char *kind;             /* a name in kinds.def */
     const char *name;             /* of its figures; NULL: as the kind */
-    int64_t top_k;                /* 0: 1 */
+    int64_t top_k;                /* 0: 1; of worst_examples, how many */
     bool tie_break;
     int64_t positive_label;       /* of f1 METRIC_NO_LABEL: 1 of two classes */
     double beta;                  /* 0: 1 */

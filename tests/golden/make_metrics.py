@@ -40,12 +40,19 @@ def metric(kind, figures, **options):
 # --- classes ---
 
 def prf(truth, predicted, **how):
-    p, r, f, _ = sk.precision_recall_fscore_support(truth, predicted, zero_division=0, **how)
-    return p, r, f
+    p, r, f, support = sk.precision_recall_fscore_support(truth, predicted, zero_division=0, **how)
+    return (p, r, f) if support is None else (p, r, f, support)
 
 
 def named(name, prf_of):
-    return dict(zip((name + "_precision", name + "_recall", name), prf_of))
+    return dict(zip((name + "_precision", name + "_recall", name, name + "_support"), prf_of))
+
+
+def worst(losses, labels, predicted, name="worst", n=7):
+    """Rows of number, loss, label and prediction, largest loss first; NaN does not count."""
+    order = [i for i in np.argsort(-losses, kind="stable") if not math.isnan(losses[i])][:n]
+    return metric("worst_examples", {name: [[int(i), losses[i], float(labels[i]), float(predicted[i])] for i in order]},
+                  top_k=n, name=name)
 
 
 def tie_break(scores, labels):
@@ -80,13 +87,16 @@ def of_classes(name, n, classes, quantum, ignored=0):
         metric("categorical_accuracy", {"ties": tie_break(s, y)}, tie_break=True, name="ties"),
         metric("boolean_accuracy", {"boolean_accuracy": sk.accuracy_score(y, predicted)}),
         metric("accuracy", {"accuracy": sk.accuracy_score(y, predicted)}),
-        metric("f1", named("f1", [x[0] for x in prf(y, predicted, labels=[1], average=None)]), positive_label=1),
+        metric("f1", named("f1", [x[0] for x in prf(y, predicted, labels=[1], average=None)[:3]]), positive_label=1),
         metric("fbeta", named("each", prf(y, predicted, labels=every, average=None, beta=2.0)), beta=2.0, name="each"),
         metric("fbeta", named("some", prf(y, predicted, labels=some, average=None)), labels=some, name="some"),
         metric("confusion_matrix", {"confusion_matrix": sk.confusion_matrix(y, predicted, labels=every)}),
         metric("entropy", {"entropy": entropy}),
         metric("perplexity", {"perplexity": perplexity}),
     ]
+    logs = special.log_softmax(s.astype(np.float64), axis=-1)[np.arange(len(y)), y]
+    losses = np.concatenate([np.full(ignored, np.nan), -logs])
+    metrics.append(worst(losses, labels, scores.argmax(-1)))
     for average in ("micro", "macro", "weighted"):
         metrics.append(metric("fbeta", named(average, prf(y, predicted, labels=every, average=average, beta=0.5)),
                               beta=0.5, average=average, name=average))
@@ -123,7 +133,8 @@ def of_yes_no(name, n, quantum, only=None):
                 metric("average_precision", {"average_precision": ap}, positive_label=1),
                 metric("boolean_accuracy", {"boolean_accuracy": sk.accuracy_score(labels, predicted)}),
                 metric("accuracy", {"accuracy": sk.accuracy_score(labels, predicted)}),
-                metric("f1", named("f1", [x[0] for x in prf(labels, predicted, labels=[1], average=None)]),
+                worst(np.logaddexp(0, scores.astype(float)) - labels * scores.astype(float), labels, predicted),
+                metric("f1", named("f1", [x[0] for x in prf(labels, predicted, labels=[1], average=None)[:3]]),
                        positive_label=1),
                 metric("confusion_matrix",
                        {"confusion_matrix": sk.confusion_matrix(labels, predicted, labels=[0, 1])})]}
@@ -138,6 +149,9 @@ def of_many_labels(n, k, threshold):
     metrics.append(metric("fbeta_multi_label", named("each", prf(labels, predicted, average=None, beta=2.0)),
                           beta=2.0, threshold=threshold, name="each"))
     metrics.append(metric("accuracy", {"accuracy": sk.accuracy_score(labels.ravel(), chances.ravel() > 0.5)}))
+    c = chances.astype(float)
+    losses = -(special.xlogy(labels, c) + special.xlog1py(1 - labels, -c)).mean(-1)
+    metrics.append(worst(losses, np.zeros(n), np.zeros(n)))
     return {"name": "many labels", "input": "yes_no", "odds": False, "examples": n, "labels": k,
             "scores": chances.ravel(), "target": labels.ravel().astype(float), "metrics": metrics}
 
@@ -154,6 +168,7 @@ def of_numbers(name, n, shift, quantum):
         metric("covariance", {"covariance": np.sum((a - a.mean()) * (b - b.mean())) / (n - 1)}),
         metric("pearson_correlation", {"pearson_correlation": stats.pearsonr(x.astype(float), y.astype(float)).statistic}),
         metric("spearman_correlation", {"spearman_correlation": stats.spearmanr(x, y).statistic}),
+        worst((x.astype(float) - y.astype(float)) ** 2, y, x),
         metric("mean_absolute_error", {"mean_absolute_error": np.mean(np.abs(a - b))}),
         metric("mean_squared_error", {"mean_squared_error": np.mean((a - b) ** 2)})]}
 

@@ -94,7 +94,7 @@ static status evaluate_test(const config *c, const char *model, const char *voca
     };
     metric_set means;
     metric_figures figures;
-    TRYF(evaluator_evaluate(&request, 1, NULL, NULL, &means, &figures, err), err, "test_data_path");
+    TRYF(evaluator_evaluate(&request, 1, NULL, NULL, &means, &figures, NULL, err), err, "test_data_path");
     buf said = BUF_INIT;
     figures_say(&means, &figures, &said);
     LOG_I("TESTED", "data=%s%s", request.data_path, said.data ? said.data : "");

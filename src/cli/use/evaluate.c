@@ -3,6 +3,7 @@
  * the job that made the model, unless another is given.
  */
 #include "cli/commands.h"
+#include "cli/use/evaluation_tables.h"
 #include "cli/use/predictions.h"
 #include "cli/use/shares.h"
 #include "cli/use/trained_model.h"
@@ -14,33 +15,57 @@
 #include <stdlib.h>
 #include <string.h>
 
-static status print_result(const metric_set *m, const metric_figures *figures, const char *model, const char *data,
-                           const char *file, error *err)
+typedef struct result {
+    metric_set means;
+    metric_figures figures;
+    json_t *details; /* NULL: none are asked for */
+} result;
+
+static void result_fini(result *r)
 {
-    json_t *r = json_pack("{s:s, s:s}", "model", model, "data", data);
+    metric_figures_fini(&r->figures);
+    json_decref(r->details);
+}
+
+static json_t *result_json(const result *r, const char *model, const char *data)
+{
+    json_t *o = json_pack("{s:s, s:s}", "model", model, "data", data);
     json_int_t examples = 0;
-    figures_put(r, m, figures);
-    for (size_t i = 0; i < m->n; i++)
-        if (strcmp(m->at[i].name, "loss") == 0)
-            examples = (json_int_t)m->at[i].count;
-    json_object_set_new(r, "examples", json_integer(examples));
-    char *text = json_dumps(r, JSON_INDENT(2));
-    puts(text);
-    status st = file ? json_write_file(file, r, err) : OK;
-    free(text);
-    json_decref(r);
+    figures_put(o, &r->means, &r->figures);
+    for (size_t i = 0; i < r->means.n; i++)
+        if (strcmp(r->means.at[i].name, "loss") == 0)
+            examples = (json_int_t)r->means.at[i].count;
+    json_object_set_new(o, "examples", json_integer(examples));
+    if (r->details)
+        json_object_update(o, r->details);
+    return o;
+}
+
+static status print_result(const result *r, const args *a, const char *model, const char *data, error *err)
+{
+    const char *file = args_text(a, "output-file");
+    json_t *o = result_json(r, model, data);
+    if (r->details && !args_has(a, "json")) {
+        evaluation_tables_print(o);
+    } else {
+        char *text = json_dumps(o, JSON_INDENT(2));
+        puts(text);
+        free(text);
+    }
+    status st = file ? json_write_file(file, o, err) : OK;
+    json_decref(o);
     return st;
 }
 
 /* Processes are started before anything here has threads. */
-static status evaluate_shared(const evaluator_request *request, int64_t workers, metric_set *ret,
-                              metric_figures *ret_figures, error *err)
+static status evaluate_shared(const evaluator_request *request, int64_t workers, result *ret, error *err)
 {
     shares *others = NULL;
     if (workers > 1 && request->device.ops != &backend_cpu)
         return FAIL(err, E_USAGE, "evaluate: --workers shares the work among processes on the CPU: give --device cpu");
     TRY(shares_start(request, workers, &others, err));
-    status st = evaluator_evaluate(request, workers, shares_take, others, ret, ret_figures, err);
+    status st = evaluator_evaluate(request, workers, shares_take, others, &ret->means, &ret->figures,
+                                   &ret->details, err);
     shares_end(&others);
     return st;
 }
@@ -69,16 +94,16 @@ static status evaluate(const args *a, trained_model *s, error *err)
         .batch_key = "--batch-size",
         .data_path = data,
         .vocabulary = s->vocabulary,
+        .details = {.per_class = args_has(a, "per-class"), .errors = args_count(a, "errors", 0)},
     };
     dataset_part part;
     TRY(trained_model_part(a, &part, &request.part, err));
     TRY(trained_model_device(s, a, &request.device, err));
-    metric_set means;
-    metric_figures figures;
-    TRY(evaluate_shared(&request, args_count(a, "workers", 1), &means, &figures, err));
+    result found = {.details = NULL};
+    TRY(evaluate_shared(&request, args_count(a, "workers", 1), &found, err));
     const char *named = s->unpacked ? a->operands[0] : s->model;
-    status st = print_result(&means, &figures, named, data, args_text(a, "output-file"), err);
-    metric_figures_fini(&figures);
+    status st = print_result(&found, a, named, data, err);
+    result_fini(&found);
     predictions lines = {.path = args_text(a, "predictions-output-file")};
     return st == OK && lines.path ? predictions_write(&lines, &request, err) : st;
 }
@@ -92,6 +117,7 @@ static int run_evaluate(const args *a, error *err)
 }
 
 #define INPUT  "What to evaluate"
+#define TELL   "What to tell"
 #define OUTPUT "Where to write"
 
 static const flag evaluate_flags[] = {
@@ -108,7 +134,11 @@ static const flag evaluate_flags[] = {
     {"workers", 0, FLAG_COUNT, "N", INPUT,
      "Processes on this machine that share the batches; the figures are those of one, to the bit. Default: 1.", 1,
      1024},
-    {"output-file", 0, FLAG_PATH, "FILE", OUTPUT, "Write the metrics there too.", 0, 0},
+    {"per-class", 0, FLAG_SWITCH, NULL, TELL, "Precision, recall, F1 and number of labels of each class too.", 0, 0},
+    {"errors", 0, FLAG_COUNT, "N", TELL,
+     "The N examples with the largest loss too, and where each stands in the data.", 1, 1000000},
+    {"json", 0, FLAG_SWITCH, NULL, TELL, "Print JSON where --per-class or --errors would print tables.", 0, 0},
+    {"output-file", 0, FLAG_PATH, "FILE", OUTPUT, "Write the metrics there too, as JSON.", 0, 0},
     {"predictions-output-file", 0, FLAG_PATH, "FILE", OUTPUT,
      "Write what the model says to each example there, as lines of JSON (predict).", 0, 0},
 };
@@ -120,7 +150,8 @@ const command command_evaluate = {
     .max_operands = 2,
     .summary = "Evaluate a trained model and print its metrics as JSON.",
     .about =
-        "Evaluates a model over a whole set of examples and prints its metrics as JSON. Of a "
+        "Evaluates a model over a whole set of examples and prints its metrics as JSON, or, with --per-class or "
+        "--errors, as tables. Of a "
         "job dir the final model.safetensors is taken, or the newest checkpoint where training "
         "goes on; model.tar.gz, a checkpoint folder or a .safetensors file may be named as well.",
     .flags = evaluate_flags,

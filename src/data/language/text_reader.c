@@ -60,11 +60,19 @@ static void contents(const dataset *d, content_digest *ret)
     content_digest_add(ret, (const char *)r->tokens.at + r->first * width, n * width);
 }
 
+/* Of the files' texts, one behind the other. */
+static void place(const dataset *d, int64_t example, buf *ret)
+{
+    const text_reader *r = (const text_reader *)d;
+    buf_addf(ret, "token %lld", (long long)r->first + (long long)example * (long long)r->stride);
+}
+
 static const reader_ops text_ops = {.read = read_example,
                                     .close = close_reader,
                                     .contents = contents,
                                     .vocabulary = vocabulary,
-                                    .label_word = label_word};
+                                    .label_word = label_word,
+                                    .place = place};
 
 /* Which part of the tokens is read, and how many examples it gives. */
 static status text_reader_cut(text_reader *r, const text_reader_options *o, const char *path, error *err)

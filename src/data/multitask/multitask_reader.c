@@ -118,13 +118,21 @@ static void contents(const dataset *d, content_digest *ret)
         r->tasks[i].data->ops->contents(r->tasks[i].data, ret);
 }
 
+static void place(const dataset *d, int64_t example, buf *ret)
+{
+    const multitask_reader *r = (const multitask_reader *)d;
+    const task *t = task_of(r, example % d->examples);
+    dataset_place(t->data, own_example(r, t, example), ret);
+}
+
 static const reader_ops multitask_ops = {.read = read_example,
                                          .read_bytes = read_bytes,
                                          .close = close_reader,
                                          .vocabulary = vocabulary,
                                          .label_word = label_word,
                                          .contents = contents,
-                                         .of_epoch = of_epoch};
+                                         .of_epoch = of_epoch,
+                                         .place = place};
 
 /* --- opening --- */
 

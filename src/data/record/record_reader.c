@@ -109,13 +109,20 @@ static const record_set *record_reader_records(const dataset *d)
     return ((const record_reader *)d)->set;
 }
 
+static void record_reader_place(const dataset *d, int64_t example, buf *ret)
+{
+    const record_reader *r = (const record_reader *)d;
+    record_set_place(r->set, record_of(r, example), ret);
+}
+
 static const reader_ops record_reader_ops = {.read = record_reader_read_example,
                                              .read_bytes = record_reader_read_bytes,
                                              .close = close_reader,
                                              .vocabulary = record_reader_vocabulary,
                                              .label_word = record_reader_label_word,
                                              .contents = record_reader_contents,
-                                             .records = record_reader_records};
+                                             .records = record_reader_records,
+                                             .place = record_reader_place};
 
 /* --- opening --- */
 

@@ -106,11 +106,26 @@ static const char *vocabulary(const dataset *d)
     return ((const squad_reader *)d)->vocabulary;
 }
 
+static void place(const dataset *d, int64_t example, buf *ret)
+{
+    dataset_answer a;
+    if (squad_answer(d, example, 0, 0, &a, NULL) != OK) {
+        buf_addf(ret, "example %lld", (long long)example);
+        return;
+    }
+    if (a.id)
+        buf_addf(ret, "question '%s', from token %lld of its text", a.id, (long long)a.window);
+    else
+        buf_addf(ret, "question %lld, from token %lld of its text", (long long)a.question, (long long)a.window);
+    dataset_answer_fini(&a);
+}
+
 static const reader_ops squad_ops = {.read = read_example,
                                      .close = close_reader,
                                      .vocabulary = vocabulary,
                                      .contents = contents,
-                                     .answer = squad_answer};
+                                     .answer = squad_answer,
+                                     .place = place};
 
 /* --- opening --- */
 

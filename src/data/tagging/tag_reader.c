@@ -112,12 +112,19 @@ static void contents(const dataset *d, content_digest *ret)
         content_digest_add(ret, r->s.tags[i] + word, n_words * sizeof **r->s.tags);
 }
 
+static void place(const dataset *d, int64_t example, buf *ret)
+{
+    const sentences *s = &((const tag_reader *)d)->s;
+    buf_addf(ret, "'%s': line %lu", s->at[example].file, (unsigned long)s->words[s->at[example].first].line);
+}
+
 static const reader_ops tag_reader_ops = {.read = read_example,
                                           .close = close_reader,
                                           .contents = contents,
                                           .vocabulary = vocabulary,
                                           .label_word = label_word,
-                                          .word = word_at};
+                                          .word = word_at,
+                                          .place = place};
 
 /* --- which tags --- */
 

@@ -98,6 +98,12 @@ static void check_text(const dataset *d, int64_t example, const json_t *golden)
     assert_int_equal(dataset_answer_read(d, example, at(shown, 0), at(shown, 1), &a, NULL), OK);
     assert_string_equal(a.text, json_string_value(json_object_get(golden, "text")));
     assert_int_equal(a.first, at(shown, 0) - at(json_object_get(golden, "context"), 0));
+    buf place = BUF_INIT;
+    char *expected = xasprintf("question '%s', from token %lld of its text", a.id, (long long)a.window);
+    dataset_place(d, example, &place);
+    assert_string_equal(place.data, expected);
+    buf_fini(&place);
+    free(expected);
     dataset_answer_fini(&a);
 }
 

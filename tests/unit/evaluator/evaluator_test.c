@@ -95,7 +95,7 @@ static void test_figures_are_right(void **state)
             metric_figures figures;
             error err = ERROR_INIT;
             evaluator_request r = {.config = j.config, .model = models[i], .device = backend_numbered(-1, 1)};
-            if (evaluator_evaluate(&r, 1, NULL, NULL, &m, &figures, &err) != OK)
+            if (evaluator_evaluate(&r, 1, NULL, NULL, &m, &figures, NULL, &err) != OK)
                 fail_msg("%s", err.text);
             assert_true(fabs(metric_result(&m, "loss") - loss) < 1e-5);
             assert_true(fabs(metric_result(&m, "accuracy") - accuracy) < 1e-9);
@@ -466,7 +466,7 @@ static void expect_refusal(const config *c, const char *model, status st, const 
     metric_set m;
     metric_figures figures;
     evaluator_request r = {.config = c, .model = model, .device = backend_numbered(-1, 1)};
-    assert_int_equal(evaluator_evaluate(&r, 1, NULL, NULL, &m, &figures, &err), st);
+    assert_int_equal(evaluator_evaluate(&r, 1, NULL, NULL, &m, &figures, NULL, &err), st);
     if (!strstr(err.text, text))
         fail_msg("message \"%s\" lacks \"%s\"", err.text, text);
 }

@@ -217,6 +217,7 @@ static metric_batch part_of(const scene *s, int64_t first, int64_t n)
     const metric_batch *a = &s->all;
     int64_t labels = first * s->source.labels, scores = s->source.input == METRIC_CLASSES ? s->source.classes : 1;
     metric_batch b = *a;
+    b.first = first;
     b.examples = n;
     b.scores = FROM(a->scores, labels * scores);
     b.predicted = FROM(a->predicted, a->n_predicted ? first * a->n_predicted : labels);

@@ -1,89 +1,45 @@
 #include "model/groups.h"
 
-#include "common/base/alloc.h"
-#include "text/pattern.h"
+#include "model/initializers.h"
+#include "model/name_patterns.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The expressions of one list; those of a parameter that is named are looked for in turn. */
-typedef struct expressions {
-    const json_t *list;
-    pattern **at; /* [n] */
-    size_t n;
-    pattern_scratch *scratch;
-} expressions;
-
-static void expressions_fini(expressions *e)
-{
-    for (size_t i = 0; e->at && i < e->n; i++)
-        pattern_destroy(&e->at[i]);
-    free(e->at);
-    pattern_scratch_destroy(&e->scratch);
-}
-
-static status expressions_init(expressions *e, const json_t *list, const char *place, error *err)
-{
-    error why = ERROR_INIT;
-    status st = OK;
-    *e = (expressions){.list = list, .n = json_array_size(list), .scratch = pattern_scratch_create()};
-    e->at = xcalloc(e->n + 1, sizeof *e->at);
-    for (size_t i = 0; st == OK && i < e->n; i++)
-        st = pattern_regex(json_string_value(json_array_get(list, i)), place, &e->at[i], &why);
-    if (st == OK)
-        return OK;
-    expressions_fini(e);
-    return FAIL(err, st == E_DATA ? E_CONFIG : st, "%s", why.text);
-}
-
-static status expression_matches(const expressions *e, size_t i, const char *name, bool *ret, error *err)
-{
-    uint32_t begin, end;
-    return pattern_find(e->at[i], e->scratch, name, (uint32_t)strlen(name), 0, ret, &begin, &end, err);
-}
-
-static status any_matches(const expressions *e, const char *name, bool *ret, error *err)
-{
-    *ret = false;
-    for (size_t i = 0; i < e->n && !*ret; i++)
-        TRY(expression_matches(e, i, name, ret, err));
-    return OK;
-}
-
 /* --- what does not move --- */
 
-static status freeze_all(graph *g, const expressions *e, error *err)
+static status freeze_all(graph *g, const name_patterns *p, error *err)
 {
     for (graph_val v = 0; v < graph_n_values(g); v++) {
         const graph_value *value = graph_value_at(g, v);
         bool matches = false;
         if (value->kind == VAL_PARAM && value->param->kind == TENSOR_TRAINABLE)
-            TRY(any_matches(e, value->name, &matches, err));
+            TRY(name_patterns_any(p, value->name, &matches, err));
         if (matches)
             graph_freeze(g, v);
     }
     return OK;
 }
 
-static status freeze_named(graph *g, const json_t *list, const char *place, error *err)
+static status freeze_named(graph *g, const config *model, const json_t *list, const char *place, error *err)
 {
-    expressions e;
-    TRY(expressions_init(&e, list, place, err));
-    status st = freeze_all(g, &e, err);
-    expressions_fini(&e);
+    name_patterns p;
+    TRY(name_patterns_init(&p, list, place, model, err));
+    status st = freeze_all(g, &p, err);
+    name_patterns_fini(&p);
     return st;
 }
 
 /* --- groups --- */
 
-static status join(graph *g, const expressions *e, int32_t group, error *err)
+static status join(graph *g, const name_patterns *p, int32_t group, error *err)
 {
     for (graph_val v = 0; v < graph_n_values(g); v++) {
         const graph_value *value = graph_value_at(g, v);
         bool matches = false;
         if (value->kind == VAL_PARAM && value->param->kind == TENSOR_TRAINABLE)
-            TRY(any_matches(e, value->name, &matches, err));
+            TRY(name_patterns_any(p, value->name, &matches, err));
         if (matches && value->param->group)
             return FAIL(err, E_CONFIG,
                         "trainer.optimizer.parameter_groups: '%s' is matched by the groups %d and %d; a parameter "
@@ -100,14 +56,14 @@ static void place_of(size_t group, char *ret, size_t bytes)
     snprintf(ret, bytes, "trainer.optimizer.parameter_groups[%zu].parameters", group);
 }
 
-static status join_named(graph *g, const json_t *groups, size_t i, error *err)
+static status join_named(graph *g, const config *model, const json_t *groups, size_t i, error *err)
 {
     char place[96];
-    expressions e;
+    name_patterns p;
     place_of(i, place, sizeof place);
-    TRY(expressions_init(&e, json_object_get(json_array_get(groups, i), "parameters"), place, err));
-    status st = join(g, &e, (int32_t)i + 1, err);
-    expressions_fini(&e);
+    TRY(name_patterns_init(&p, json_object_get(json_array_get(groups, i), "parameters"), place, model, err));
+    status st = join(g, &p, (int32_t)i + 1, err);
+    name_patterns_fini(&p);
     return st;
 }
 
@@ -123,13 +79,13 @@ static bool is_norm_or_bias(const graph_value *value)
     return value->shape.rank <= 1 || (n >= 5 && strcmp(value->name + n - 5, ".bias") == 0);
 }
 
-status groups_assign(graph *g, const json_t *no_grad, const json_t *optimizer, error *err)
+status groups_assign(graph *g, const config *model, const json_t *no_grad, const json_t *optimizer, error *err)
 {
     const json_t *groups = json_object_get(optimizer, "parameter_groups");
     bool spares = json_is_false(json_object_get(optimizer, "decay_norms_and_biases"));
-    TRY(freeze_named(g, no_grad, "trainer.no_grad", err));
+    TRY(freeze_named(g, model, no_grad, "trainer.no_grad", err));
     for (size_t i = 0; i < json_array_size(groups); i++)
-        TRY(join_named(g, groups, i, err));
+        TRY(join_named(g, model, groups, i, err));
     for (graph_val v = 0; v < graph_n_values(g); v++) {
         const graph_value *value = graph_value_at(g, v);
         if (value->kind != VAL_PARAM || value->param->kind != TENSOR_TRAINABLE)
@@ -144,36 +100,41 @@ status groups_assign(graph *g, const json_t *no_grad, const json_t *optimizer, e
 
 /* --- what no parameter matches --- */
 
-static status list_unmatched(const expressions *e, const graph *g, const char *place, buf *ret, error *err)
+static status list_unmatched(const name_patterns *p, const graph *g, const char *place, buf *ret, error *err)
 {
-    for (size_t i = 0; i < e->n; i++) {
+    for (size_t i = 0; i < p->n; i++) {
         bool matches = false;
         for (graph_val v = 0; v < graph_n_values(g) && !matches; v++)
             if (graph_value_at(g, v)->kind == VAL_PARAM)
-                TRY(expression_matches(e, i, graph_value_at(g, v)->name, &matches, err));
+                TRY(name_patterns_match(p, i, graph_value_at(g, v)->name, &matches, err));
         if (!matches)
-            buf_addf(ret, "%s%s: '%s'", ret->size ? ", " : "", place, json_string_value(json_array_get(e->list, i)));
+            buf_addf(ret, "%s%s: '%s'", ret->size ? ", " : "", place, json_string_value(json_array_get(p->list, i)));
     }
     return OK;
 }
 
-static status add_unmatched(const json_t *list, const char *place, const graph *g, buf *ret, error *err)
+static status add_unmatched(const config *job, const json_t *list, const char *place, const graph *g, buf *ret,
+                            error *err)
 {
-    expressions e;
-    TRY(expressions_init(&e, list, place, err));
-    status st = list_unmatched(&e, g, place, ret, err);
-    expressions_fini(&e);
+    name_patterns p;
+    TRY(name_patterns_init(&p, list, place, config_section(job, "model"), err));
+    status st = list_unmatched(&p, g, place, ret, err);
+    name_patterns_fini(&p);
     return st;
 }
 
 status groups_unmatched(const config *job, const graph *g, buf *ret, error *err)
 {
     const json_t *groups = config_json(job, "trainer.optimizer.parameter_groups");
-    TRY(add_unmatched(config_json(job, "trainer.no_grad"), "trainer.no_grad", g, ret, err));
-    for (size_t i = 0; i < json_array_size(groups); i++) {
+    json_t *first = initializers_patterns(config_section(job, "model"));
+    status st = add_unmatched(job, config_json(job, "trainer.no_grad"), "trainer.no_grad", g, ret, err);
+    if (st == OK)
+        st = add_unmatched(job, first, "model.initializer.regexes", g, ret, err);
+    for (size_t i = 0; i < json_array_size(groups) && st == OK; i++) {
         char place[96];
         place_of(i, place, sizeof place);
-        TRY(add_unmatched(json_object_get(json_array_get(groups, i), "parameters"), place, g, ret, err));
+        st = add_unmatched(job, json_object_get(json_array_get(groups, i), "parameters"), place, g, ret, err);
     }
-    return OK;
+    json_decref(first);
+    return st;
 }

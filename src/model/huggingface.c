@@ -97,12 +97,16 @@ static void add_labels(const config *model, const weights *w, const json_t *labe
     arena_destroy(&a);
 }
 
-/* What AllenNLP's models have beside the encoder is transformers' head only in these forms. */
+/* What AllenNLP's models have beside the encoder is transformers' head only in these forms. Its labels stand at the
+ * first piece of a word. */
 static bool has_their_head(const config *model, const encoder_family *f)
 {
     const char *type = config_str(model, "type");
+    if (config_section(model, "feedforward_layers"))
+        return false;
     if (strcmp(type, "simple_tagger") == 0)
-        return strcmp(config_str(model, "encoder.type"), "pass_through") == 0;
+        return strcmp(config_str(model, "encoder.type"), "pass_through") == 0 &&
+               strcmp(config_str(model, "sub_token_mode"), "first") == 0;
     if (strcmp(type, "basic_classifier") != 0)
         return true;
     return strcmp(config_str(model, "seq2vec_encoder.type"), "bert_pooler") == 0 && f->own_pooler &&
@@ -120,7 +124,7 @@ status huggingface_model(const config *model, const weights *w, const json_t *la
     if (f && !has_their_head(model, f))
         return FAIL(err, E_UNSUPPORTED,
                     "%s: transformers has no head of this form; of basic_classifier it has bert_pooler over bert or "
-                    "albert, of simple_tagger pass_through",
+                    "albert, of simple_tagger pass_through with sub_token_mode first; none has feedforward_layers",
                     config_path(model));
     json_t *section = whole_section(model, w);
     *ret = huggingface_config(section, f ? f->name : config_str(model, "network"));

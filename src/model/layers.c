@@ -104,6 +104,8 @@ status net_param(net *n, const char *layer, const char *what, tensor_decl decl, 
         *ret = known;
         return OK;
     }
+    if (n->first)
+        TRY(initializers_apply(n->first, &decl, err));
     return graph_param(n->g, &decl, ret, err);
 }
 

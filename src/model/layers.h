@@ -11,6 +11,7 @@
 
 #include "graph/attrs.h"
 #include "graph/graph.h"
+#include "model/initializers.h"
 #include "model/loss.h"
 #include "model/model.h"
 
@@ -28,6 +29,7 @@ struct net {
     const model_loss *loss; /* whose labels are no inputs of the layers */
     graph_val batch_id;     /* the key of random masks, beside the seed */
     graph_val end;          /* what the next layer takes */
+    const initializers *first; /* how the configuration wants parameters drawn; NULL: as their layers do */
     net_init init;
     double deviation;       /* of NET_NORMAL */
     bool shares;            /* a parameter of a name that is there is that one; nodes over it have names of their own */

@@ -77,6 +77,17 @@ static status add_outputs(net *n, net_outputs *ret, error *err)
     return OK;
 }
 
+static status add_layers(net *n, net_outputs *ret, error *err)
+{
+    initializers *first;
+    TRY(initializers_create(n->request->model, &first, err));
+    n->first = first;
+    status st = add_outputs(n, ret, err);
+    n->first = NULL;
+    initializers_destroy(&first);
+    return st;
+}
+
 /* The next parameter from `v` on that the pattern matches, GRAPH_NONE if there is none. */
 static graph_val next_match(const graph *g, const char *pattern, graph_val v)
 {
@@ -144,7 +155,7 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     TRY(loss_choose(r, graph_arena(g), &choice, err));
     net n = {.g = g, .request = r, .loss = &choice, .end = GRAPH_NONE};
     TRY(graph_input(g, "batch.id", DT_I64, one, &n.batch_id, err));
-    TRY(add_outputs(&n, &outputs, err));
+    TRY(add_layers(&n, &outputs, err));
     if (r->mode != MODEL_PREDICT)
         TRY(loss_add(&n, &outputs, &loss, err));
     if (outputs.n)
@@ -157,7 +168,7 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     if (r->mode != MODEL_TRAIN)
         return OK;
     TRY(choose_moving(g, r->train, r->freeze, err));
-    TRY(groups_assign(g, r->no_grad, r->optimizer, err));
+    TRY(groups_assign(g, r->model, r->no_grad, r->optimizer, err));
     TRY(depth_assign(g, r->optimizer, err));
     TRY(graph_input(g, "slot.weight", DT_F32, one, &weight, err));
     return graph_backward(g, loss, weight, err);

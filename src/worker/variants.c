@@ -233,13 +233,14 @@ status variants_moving(const config *c, const variants *v, trainable *ret, error
     return OK;
 }
 
+/* word_ids is for the few models that want words. */
 static void warn_of_fields(const config *c, const variants *v)
 {
     size_t n;
     const data_field *fields = dataset_fields(v->data, &n);
     buf names = BUF_INIT;
     for (size_t i = 0; i < n; i++)
-        if (graph_find(v->graphs[0], fields[i].name) == GRAPH_NONE)
+        if (graph_find(v->graphs[0], fields[i].name) == GRAPH_NONE && strcmp(fields[i].name, "word_ids") != 0)
             buf_addf(&names, "%s'%s'", names.size ? ", " : "", fields[i].name);
     if (names.size)
         LOG_W("UNREAD", "model.type \"%s\" does not read all of the data: %s",

@@ -4,7 +4,8 @@
 
 A file a model: its tensors under the names that they have here, a batch of texts of unlike lengths, the logits, the
 loss and its gradients, end to end in the order of the tensors' names. Written from AllenNLP's own modules:
-PytorchSeq2SeqWrapper and PytorchSeq2VecWrapper over torch.nn.LSTM, BagOfEmbeddingsEncoder, BertPooler, ClsPooler.
+PytorchSeq2SeqWrapper and PytorchSeq2VecWrapper over torch.nn.LSTM, GRU and RNN, BagOfEmbeddingsEncoder, CnnEncoder,
+BertPooler, ClsPooler, FeedForward, PretrainedTransformerMismatchedEmbedder.
 Needs torch, transformers, safetensors.
 """
 
@@ -24,18 +25,20 @@ ENCODER = dict(vocab_size=VOCABULARY, hidden_size=8, num_hidden_layers=1, num_at
                max_position_embeddings=12, initializer_range=0.3)
 
 
-class Lstm(nn.Module):
+class Recurrent(nn.Module):
     """States of all tokens, 0 behind a text's end, and those of its end in both directions."""
 
     def __init__(self, section, inputs):
         super().__init__()
-        self._module = nn.LSTM(inputs, section["hidden_size"], section.get("num_layers", 1), batch_first=True,
-                               bidirectional=section.get("bidirectional", False))
+        cell = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn": nn.RNN}[section["type"]]
+        self._module = cell(inputs, section["hidden_size"], section.get("num_layers", 1), batch_first=True,
+                            bidirectional=section.get("bidirectional", False))
         self.width = section["hidden_size"] * (1 + self._module.bidirectional)
 
     def forward(self, x, mask):
         packed = pack_padded_sequence(x, mask.sum(1), batch_first=True, enforce_sorted=False)
-        states, (last, _) = self._module(packed)
+        states, last = self._module(packed)
+        last = last[0] if isinstance(last, tuple) else last
         states, _ = pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])
         last = last[-2:] if self._module.bidirectional else last[-1:]
         return states, last.transpose(0, 1).flatten(1)
@@ -44,6 +47,59 @@ class Lstm(nn.Module):
 def bag(x, mask, averaged):
     total = (x * mask[..., None]).sum(1)
     return total / mask.sum(1, keepdim=True).clamp(min=1) if averaged else total
+
+
+class Cnn(nn.Module):
+    """AllenNLP's CnnEncoder: the largest of what a filter gives where it sees tokens of the text alone, else 0."""
+
+    def __init__(self, section, inputs):
+        super().__init__()
+        self.activation = getattr(torch, section.get("conv_layer_activation", "relu"))
+        for i, size in enumerate(section["ngram_filter_sizes"]):
+            setattr(self, f"conv_layer_{i}", nn.Conv1d(inputs, section["num_filters"], size))
+        self.sizes, self.width = section["ngram_filter_sizes"], section["num_filters"] * len(section["ngram_filter_sizes"])
+        if "output_dim" in section:
+            self.projection_layer, self.width = nn.Linear(self.width, section["output_dim"]), section["output_dim"]
+
+    def forward(self, x, mask):
+        lowest, found = torch.finfo(x.dtype).min, []
+        columns = (x * mask[..., None]).transpose(1, 2)
+        for i, size in enumerate(self.sizes):
+            rows = self.activation(getattr(self, f"conv_layer_{i}")(columns))
+            beyond = torch.arange(rows.shape[2]) >= mask.sum(1, keepdim=True) - size + 1
+            found.append((rows + beyond[:, None] * lowest).max(dim=2)[0])
+        found = torch.cat(found, dim=1)
+        found = torch.where(found <= lowest / 2, 0.0, found)
+        return found if not hasattr(self, "projection_layer") else self.projection_layer(found)
+
+
+class Feedforward(nn.Module):
+    def __init__(self, section, inputs):
+        super().__init__()
+        widths, n = section["hidden_dims"], section["num_layers"]
+        widths = widths if isinstance(widths, list) else [widths] * n
+        self.activations = section["activations"] if isinstance(section["activations"], list) else [section["activations"]] * n
+        self._linear_layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip([inputs] + widths, widths))
+        self.width = widths[-1]
+
+    def forward(self, x):
+        for layer, activation in zip(self._linear_layers, self.activations):
+            x = layer(x) if activation == "linear" else getattr(torch, activation)(layer(x))
+        return x
+
+
+def words_of(x, word_ids, mode):
+    """Rows of words, their mask, and for each token the word whose row it has (0: none)."""
+    mask = (torch.arange(x.shape[1]) < word_ids.amax(1, keepdim=True)).long()
+    rows = []
+    for row, ids in zip(x, word_ids):
+        each = [row[ids == i + 1] for i in range(x.shape[1])]
+        rows.append(torch.stack([e[0] if len(e) and mode == "first" else e.sum(0) / max(len(e), 1) for e in each]))
+    return torch.stack(rows), mask
+
+
+def tokens_of(x, word_ids):
+    return torch.stack([F.pad(row, (0, 0, 1, 0))[ids] for row, ids in zip(x, word_ids)])
 
 
 class Network(nn.Module):
@@ -63,40 +119,55 @@ class Network(nn.Module):
             pools = self.of_text is not None and self.of_text["type"] == "bert_pooler"
             self.encoder = model(config(**ENCODER, attn_implementation="eager"), add_pooling_layer=pools)
             width = 8
-        if self.of_tokens["type"] == "lstm":
-            self.tokens = Lstm(self.of_tokens, width)
+        if self.of_tokens["type"] in RECURRENT:
+            self.tokens = Recurrent(self.of_tokens, width)
             width = self.tokens.width
-        if self.of_text and self.of_text["type"] == "lstm":
-            self.text = Lstm(self.of_text, width)
+        if self.of_text and self.of_text["type"] in RECURRENT | {"cnn"}:
+            self.text = (Cnn if self.of_text["type"] == "cnn" else Recurrent)(self.of_text, width)
             width = self.text.width
+        if "feedforward_layers" in section:
+            self.feedforward = Feedforward(section["feedforward_layers"], width)
+            width = self.feedforward.width
         self.scores = nn.Linear(width, CLASSES)
 
-    def forward(self, ids, mask):
+    def forward(self, ids, mask, word_ids=None):
+        out = None
         if self.section["network"] == "embedding":
             x = self.table(ids)
         else:
             out = self.encoder(input_ids=ids, attention_mask=mask)
             x = out.last_hidden_state
-        if self.of_tokens["type"] == "lstm":
+        if word_ids is not None:
+            x, mask = words_of(x, word_ids, self.section.get("sub_token_mode", "avg"))
+        if self.of_tokens["type"] in RECURRENT:
             x, _ = self.tokens(x, mask)
-        if self.of_text is None:
-            return self.scores(x)
+        if word_ids is not None:
+            x = tokens_of(x, word_ids)
+        return self.scores(self.behind(x if self.of_text is None else self.text_of(x, mask, out)))
+
+    def behind(self, x):
+        return self.feedforward(x) if "feedforward_layers" in self.section else x
+
+    def text_of(self, x, mask, out):
         kind = self.of_text["type"]
         if kind == "bert_pooler":
             x = out.pooler_output
         elif kind == "cls_pooler":
             x = x[:, 0]
-        elif kind == "lstm":
+        elif kind == "cnn":
+            x = self.text(x, mask)
+        elif kind in RECURRENT:
             _, x = self.text(x, mask)
         else:
             x = bag(x, mask, self.of_text.get("averaged", False))
-        return self.scores(x)
+        return x
 
     def names(self):
         """AllenNLP's names over a table, Hugging Face's over an encoder."""
         tagger, encoder = self.of_text is None, self.section["network"] != "embedding"
         mine = {"table.": ("" if tagger else "_") + "text_field_embedder.token_embedder_tokens.",
                 "tokens.": "encoder." if tagger else "_seq2seq_encoder.", "text.": "_seq2vec_encoder.",
+                "feedforward.": "feedforward." if tagger else "_feedforward.",
                 "encoder.": self.section["network"] + ".",
                 "scores.": "classifier." if encoder else
                            "tag_projection_layer._module." if tagger else "_classification_layer."}
@@ -105,7 +176,11 @@ class Network(nn.Module):
             yield mine[beginning] + name.removeprefix(beginning), parameter
 
 
+RECURRENT = {"lstm", "gru", "rnn"}
 LSTM = {"type": "lstm", "hidden_size": 4}
+GRU = LSTM | {"type": "gru"}
+CNN = {"type": "cnn", "num_filters": 3, "ngram_filter_sizes": [2, 4]}
+LAYERS = {"num_layers": 2, "hidden_dims": [5, 4], "activations": ["relu", "linear"], "dropout": 0.0}
 DEEP = LSTM | {"num_layers": 2, "bidirectional": True}
 WORDS = {"network": "embedding", "embedding_width": WIDTH, "vocabulary": VOCABULARY}
 BERT = {"network": "bert", "width": 8, "num_layers": 1, "num_heads": 2, "feedforward": 10, "context": 12,
@@ -114,6 +189,16 @@ ROBERTA = BERT | {"network": "roberta"}
 MODELS = {
     "tagger_lstm": {"type": "simple_tagger", "encoder": DEEP | {"input_size": WIDTH}, **WORDS},
     "tagger_bert_lstm": {"type": "simple_tagger", "encoder": LSTM, **BERT},
+    "tagger_words": {"type": "simple_tagger", "encoder": {"type": "pass_through", "input_dim": 8}, **BERT},
+    "tagger_words_lstm": {"type": "simple_tagger", "encoder": LSTM, "sub_token_mode": "avg", **BERT},
+    "tagger_words_first": {"type": "simple_tagger", "encoder": GRU, "sub_token_mode": "first", **BERT},
+    "tagger_gru": {"type": "simple_tagger", "encoder": DEEP | {"type": "gru"}, "feedforward_layers": LAYERS, **WORDS},
+    "classifier_gru": {"type": "basic_classifier", "seq2vec_encoder": DEEP | {"type": "gru"}, **WORDS},
+    "classifier_rnn": {"type": "basic_classifier", "seq2seq_encoder": GRU, "seq2vec_encoder": LSTM | {"type": "rnn"},
+                       **WORDS},
+    "classifier_cnn": {"type": "basic_classifier", "seq2vec_encoder": CNN | {"output_dim": 5}, **WORDS},
+    "classifier_cnn_tanh": {"type": "basic_classifier", "feedforward_layers": LAYERS | {"activations": "tanh", "hidden_dims": 5},
+                            "seq2vec_encoder": CNN | {"conv_layer_activation": "tanh"}, **WORDS},
     "classifier_bag": {"type": "basic_classifier", "seq2vec_encoder": {"type": "boe", "embedding_dim": WIDTH}, **WORDS},
     "classifier_mean": {"type": "basic_classifier", "seq2seq_encoder": LSTM,
                         "seq2vec_encoder": {"type": "bag_of_embeddings", "averaged": True}, **WORDS},
@@ -123,20 +208,32 @@ MODELS = {
 }
 
 
-def batch_of(section):
+# Of the texts of 7, 3 and 5 tokens, with a special token around each.
+WORD_IDS = torch.tensor([[0, 1, 1, 1, 2, 2, 0], [0, 1, 0, 0, 0, 0, 0], [0, 1, 2, 3, 0, 0, 0]])
+
+
+def has_words(name):
+    return name.startswith("tagger_words")
+
+
+def batch_of(name, section):
     mask = (torch.arange(TOKENS) < torch.tensor(LENGTHS)[:, None]).long()
     ids = torch.where(mask == 1, torch.randint(3, VOCABULARY, mask.shape), 1)
     label = torch.randint(CLASSES, mask.shape if section["type"] == "simple_tagger" else (len(LENGTHS),))
+    batch = {"input_ids": ids, "attention_mask": mask}
+    if has_words(name):
+        batch["word_ids"] = WORD_IDS
+        mask = (WORD_IDS > F.pad(WORD_IDS, (1, 0))[:, :-1]).long()
     if label.dim() == 2:
         label = torch.where(mask == 1, label, -100)
-    return {"input_ids": ids, "attention_mask": mask, "label": label}
+    return batch | {"label": label}
 
 
 def write(name, section):
     torch.manual_seed(len(name))
     network = Network(section).eval()
-    batch = batch_of(section)
-    logits = network(batch["input_ids"], batch["attention_mask"])
+    batch = batch_of(name, section)
+    logits = network(batch["input_ids"], batch["attention_mask"], batch.get("word_ids"))
     loss = F.cross_entropy(logits.flatten(0, -2), batch["label"].flatten())
     loss.backward()
     named = dict(network.names())

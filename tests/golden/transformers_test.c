@@ -116,7 +116,11 @@ int main(int argc, char **argv)
         "transformers/electra_sequence", "transformers/albert_qa", "transformers/albert_tokens",
         "transformers/albert_sequence", "transformers/gpt2_lm", "transformers/llama_lm",
         "transformers/mistral_lm", "transformers/qwen2_lm", "text_models/tagger_lstm",
-        "text_models/tagger_bert_lstm", "text_models/classifier_bag",
+        "text_models/tagger_bert_lstm", "text_models/tagger_words",
+        "text_models/tagger_words_lstm", "text_models/tagger_words_first",
+        "text_models/tagger_gru", "text_models/classifier_gru",
+        "text_models/classifier_rnn", "text_models/classifier_cnn",
+        "text_models/classifier_cnn_tanh", "text_models/classifier_bag",
         "text_models/classifier_mean", "text_models/classifier_lstm",
         "text_models/classifier_bert", "text_models/classifier_roberta",
     };

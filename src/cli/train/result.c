@@ -15,18 +15,40 @@ static void print_figure(const char *before, const char *name, double x)
     printf(fabs(x) < 1e5 ? "%s%s %.4f" : "%s%s %.4g", before, name, x);
 }
 
+/* What an evaluation says of itself, and figures of single classes, as span_f1-PER. */
+static bool is_left_out(const char *name)
+{
+    static const char *const names[] = {"step", "epochs_done", "final", "examples", "seconds"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return strchr(name, '-') != NULL;
+}
+
+/* The best known ones first, then what model.metrics counts. */
 static void print_validation(const json_t *summary)
 {
     static const char *const names[] = {"accuracy", "loss", "perplexity"};
-    const json_t *metrics = json_object_get(summary, "validation");
-    int n = 0;
+    json_t *metrics = json_copy(json_object_get(summary, "validation")), *value;
+    const char *before = "validation: ", *name;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const json_t *value = json_object_get(metrics, names[i]);
-        if (json_is_number(value))
-            print_figure(n++ ? "  " : "validation: ", names[i], json_number_value(value));
+        value = json_object_get(metrics, names[i]);
+        if (json_is_number(value)) {
+            print_figure(before, names[i], json_number_value(value));
+            before = "  ";
+        }
+        json_object_del(metrics, names[i]);
     }
-    if (n)
+    json_object_foreach(metrics, name, value)
+    {
+        if (!json_is_number(value) || is_left_out(name))
+            continue;
+        print_figure(before, name, json_number_value(value));
+        before = "  ";
+    }
+    if (before[0] == ' ')
         printf("\n");
+    json_decref(metrics);
 }
 
 /* Whose end was moved tells how it came to its steps. */

@@ -69,7 +69,7 @@ static bool row_fits(translator *t, const allennlp_key *k, const json_t *value)
     const char *is = value_word(t, value);
     char word[64];
     for (const char *cursor = k->values; option_word(&cursor, word, sizeof word);)
-        if (strcmp(word, is) == 0)
+        if (strcmp(word, is) == 0 || (json_is_object(value) && strcmp(word, "{}") == 0))
             return true;
     return false;
 }
@@ -131,6 +131,10 @@ static status put(translator *t, const place *p, const char *target, const char 
     bool is_given = there && !json_is_null(there) && there != place_value(p) && !is_section;
     if (is_section)
         TRY(check_last(t, p));
+    if (is_given && json_equal(there, place_value(p))) {
+        place_drop(p);
+        return OK;
+    }
     if (is_given) {
         say(t, true, arena_printf(t->memory, "%s is ignored: %s is given too", p->path, target));
         place_drop(p);

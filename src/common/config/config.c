@@ -51,12 +51,33 @@ static status apply_environment(json_t *tree, error *err)
     return st;
 }
 
+/* What is no jsonnet: "key=value" or "key: value", as other programs take them? */
+static bool is_bare_setting(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.[]";
+    size_t n = strspn(text, letters);
+    return n > 0 && (text[n] == '=' || text[n] == ':') && text[n + 1];
+}
+
+static status parse_overrides(const char *text, json_t **ret, error *err)
+{
+    error why = ERROR_INIT;
+    status st = jsonnet_parse("overrides", text, ret, &why);
+    if (st == OK)
+        return OK;
+    size_t n = strcspn(text, "=:");
+    if (!is_bare_setting(text))
+        return FAIL(err, st, "%s", why.text);
+    return FAIL(err, E_CONFIG, "overrides: got '%s'; expected an object, as {\"%.*s\":%s%s}", text, (int)n, text,
+                text[n + 1] == ' ' ? "" : " ", text + n + 1);
+}
+
 static status apply_overrides(json_t *tree, const char *text, error *err)
 {
     if (!text || !text[0])
         return OK;
     json_t *overrides = NULL;
-    TRY(jsonnet_parse("overrides", text, &overrides, err));
+    TRY(parse_overrides(text, &overrides, err));
     status st = merge_overrides(tree, overrides, err);
     json_decref(overrides);
     return st;

@@ -28,6 +28,12 @@ enum {
 #define ENCODERS "bert roberta distilbert electra albert"
 /* AllenNLP's, over one of these or a table of tokens (src/model/text_models.c). */
 #define TEXT_MODELS "basic_classifier simple_tagger"
+/* All types of `model` but onnx. */
+#define BUILT_IN                                                                                                       \
+    "mlp cnn sequential resnet18 resnet34 resnet50 r2plus1d_18 frame_cnn transformer_lm vit wide_deep dlrm "           \
+    "transformer_qa " TEXT_MODELS " " ENCODERS
+/* Layers of the sections that these have. */
+#define RECURRENT "lstm gru rnn"
 
 const option option_table[] = {
 #define OPTION(...) {__VA_ARGS__},

@@ -307,13 +307,17 @@ static status fill_section(resolver *r, const char *schema, const char *path, co
     return OK;
 }
 
-/* AllenNLP's forms of a section as a pair: a list of `parameters` and the other keys; or `epochs` and a `scheduler`.
- * NULL: it is none. */
-static json_t *section_of_pair(const option *row, const json_t *value)
+/* AllenNLP's forms of a section as a list: `regexes` alone; a pair of `parameters` and the other keys; of `epochs` and
+ * a `scheduler`; of a `pattern` and an `initializer`. NULL: it is none. */
+static json_t *section_of_list(const option *row, const json_t *value)
 {
     json_t *first = json_array_get(value, 0), *second = json_array_get(value, 1);
+    if (json_is_array(value) && option_find(row->bounds, "regexes", NULL))
+        return json_pack("{s:O}", "regexes", value);
     if (json_array_size(value) != 2)
         return NULL;
+    if (option_find(row->bounds, "pattern", NULL))
+        return json_pack("{s:O, s:O}", "pattern", first, "initializer", second);
     if (option_find(row->bounds, "scheduler", NULL))
         return json_pack("{s:O, s:O}", "epochs", first, "scheduler", second);
     if (!option_find(row->bounds, "parameters", NULL) || !json_is_array(first) || !json_is_object(second))
@@ -327,7 +331,7 @@ static json_t *section_of_pair(const option *row, const json_t *value)
 static status resolve_section(resolver *r, const option *row, const char *path, const json_t *value,
                               json_t **ret)
 {
-    json_t *short_form = section_of_pair(row, value);
+    json_t *short_form = section_of_list(row, value);
     if (json_is_string(value) && option_find(row->bounds, "type", NULL)) {
         short_form = json_object();
         json_object_set(short_form, "type", (json_t *)value);

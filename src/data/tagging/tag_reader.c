@@ -1,6 +1,7 @@
 /*
- * Sentences whose words are tagged, as examples (reader.h): rows of token numbers (word_rows.h), their mask, and as
- * label the number of a word's tag at the first of its tokens, -100 at all others. All is read at opening, so
+ * Sentences whose words are tagged, as examples (reader.h): rows of token numbers (word_rows.h), their mask,
+ * with a tokenizer the number of the word that each token is of, and as label the number of a word's tag at the first
+ * of its tokens, -100 at all others. All is read at opening, so
  * everything that can be wrong is found then, but in what is predicted the tags, which are not read.
  */
 #include "data/reader.h"
@@ -47,6 +48,12 @@ static void close_reader(dataset *d)
 
 /* --- reading --- */
 
+/* The field of the label, behind those of tokens. */
+static size_t first_tag(const tag_reader *r)
+{
+    return r->rows.tokenizer ? 3 : 2;
+}
+
 /* What stands at the first token of a word; `filler` elsewhere. Features are counted from 1. */
 static void read_tags(const tag_reader *r, size_t row, size_t which, int64_t filler, int64_t *ret)
 {
@@ -56,6 +63,18 @@ static void read_tags(const tag_reader *r, size_t row, size_t which, int64_t fil
         ret[i] = i < n && places[i] != WORD_ROWS_NONE ? tags[places[i]] + (filler == 0) : filler;
 }
 
+/* Of each token its word's number in the sentence, from 1; 0 of special tokens and of what fills up. */
+static void read_word_ids(const tag_reader *r, size_t row, int64_t *ret)
+{
+    const int32_t *places = r->rows.places + r->rows.first[row];
+    size_t n = r->rows.first[row + 1] - r->rows.first[row] - r->rows.n_behind;
+    int64_t word = 0;
+    for (size_t i = 0; i < r->rows.longest; i++) {
+        word = i < n && places[i] != WORD_ROWS_NONE ? places[i] + 1 : word;
+        ret[i] = i < n ? word : 0;
+    }
+}
+
 static status read_example(const dataset *d, int64_t example, void *const *ret, error *err)
 {
     (void)err;
@@ -63,12 +82,15 @@ static status read_example(const dataset *d, int64_t example, void *const *ret, 
     size_t row = (size_t)example, n = r->rows.first[row + 1] - r->rows.first[row];
     const int32_t *ids = r->rows.ids + r->rows.first[row];
     int64_t *tokens = ret[0], *mask = ret[1];
+    void *const *tags = ret + first_tag(r);
     for (size_t i = 0; i < r->rows.longest; i++) {
         tokens[i] = i < n ? ids[i] : r->rows.filler;
         mask[i] = i < n;
     }
+    if (r->rows.tokenizer)
+        read_word_ids(r, row, ret[2]);
     for (size_t i = 0; r->has_labels && i < r->n_columns; i++)
-        read_tags(r, row, i, i ? 0 : NO_LABEL, ret[2 + i]);
+        read_tags(r, row, i, i ? 0 : NO_LABEL, tags[i]);
     return OK;
 }
 
@@ -254,10 +276,12 @@ static status describe(tag_reader *r, error *err)
     d->fields[d->n_fields] = row_field(r, "input_ids");
     d->fields[d->n_fields++].tokens = word_rows_size(&r->rows);
     d->fields[d->n_fields++] = row_field(r, "attention_mask");
+    if (r->rows.tokenizer)
+        d->fields[d->n_fields++] = row_field(r, "word_ids");
     for (size_t i = 0; r->has_labels && i < r->n_columns; i++)
         d->fields[d->n_fields++] = row_field(r, r->fields[i]);
     if (r->has_labels)
-        d->fields[2].classes = words_count(r->names[0]);
+        d->fields[first_tag(r)].classes = words_count(r->names[0]);
     TRY(mem_alloc(r->s.n * sizeof *d->lengths, "the lengths of examples", &memory, err));
     d->lengths = memory;
     for (size_t i = 0; i < r->s.n; i++)

@@ -15,7 +15,7 @@ typedef struct row_maker {
     word_rows *rows;
     tokenizer_scratch *scratch;
     int32_t *before, *behind;       /* special tokens around a text */
-    size_t n_before, n_behind;
+    size_t n_before;
     buf word;
 } row_maker;
 
@@ -45,12 +45,12 @@ static status find_special(row_maker *m, error *err)
     while (to > from && e.special[to - 1])
         to--;
     m->n_before = from;
-    m->n_behind = e.n - to;
+    m->rows->n_behind = e.n - to;
     m->before = xcalloc(e.n + 1, sizeof *m->before);
     m->behind = xcalloc(e.n + 1, sizeof *m->behind);
     memcpy(m->before, e.ids, from * sizeof *e.ids);
-    memcpy(m->behind, e.ids + to, m->n_behind * sizeof *e.ids);
-    size_t special = m->n_before + m->n_behind;
+    memcpy(m->behind, e.ids + to, m->rows->n_behind * sizeof *e.ids);
+    size_t special = m->n_before + m->rows->n_behind;
     if (m->o->max_length && (size_t)m->o->max_length <= special)
         return FAIL(err, E_CONFIG,
                     "max_length: %lld leaves no room for a word: the tokenizer puts %zu tokens around a text",
@@ -159,11 +159,11 @@ static status cut_row(row_maker *m, const struct sentence *s, size_t begin, size
 {
     word_rows *r = m->rows;
     const tagged_word *w = &m->s->words[s->first];
-    size_t n = r->n - begin + m->n_behind;
+    size_t n = r->n - begin + m->rows->n_behind;
     if (!m->o->truncate)
         return FAIL(err, E_DATA, "'%s': line %u: a sentence of %zu tokens; max_length is %lld (truncate: true cuts it)",
                     s->file, w->line, n, (long long)m->o->max_length);
-    r->n = begin + most - m->n_behind;
+    r->n = begin + most - m->rows->n_behind;
     while (r->places[r->n] == WORD_ROWS_NONE)
         r->n--;
     r->n_cut++;
@@ -183,9 +183,9 @@ static status add_row(row_maker *m, const struct sentence *s, error *err)
         const tagged_word *w = &m->s->words[s->first + i];
         TRYF(add_word(m, w, (int32_t)i, err), err, "'%s': line %u", s->file, w->line);
     }
-    if (r->n - begin + m->n_behind > most)
+    if (r->n - begin + m->rows->n_behind > most)
         TRY(cut_row(m, s, begin, most, err));
-    for (size_t i = 0; i < m->n_behind; i++)
+    for (size_t i = 0; i < m->rows->n_behind; i++)
         add_token(r, m->behind[i], WORD_ROWS_NONE);
     r->longest = r->n - begin > r->longest ? r->n - begin : r->longest;
     return OK;

@@ -29,6 +29,7 @@ typedef struct word_rows {
     words *known;                   /* likewise; NULL */
     int32_t filler;                 /* the token that fills up */
     size_t longest;
+    size_t n_behind;                /* special tokens behind the words of each row */
     int32_t *ids;                   /* the tokens of all rows */
     int32_t *places;                /* of each the word that begins there, from 0 in its sentence; WORD_ROWS_NONE */
     size_t *first;                  /* [rows + 1] */

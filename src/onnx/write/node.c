@@ -3,7 +3,7 @@
 
 int32_t write_outputs(const graph_node *n)
 {
-    return n->op == OP_LSTM ? 2 : 1;
+    return n->op == OP_LSTM || n->op == OP_GRU || n->op == OP_RNN ? 2 : 1;
 }
 
 Onnx__NodeProto *write_same(maker *m, const graph_node *n, int32_t n_out)

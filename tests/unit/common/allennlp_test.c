@@ -71,8 +71,20 @@ static const struct {
      "token_indexers: {tokens: {type: 'pretrained_transformer', model_name: 'm'}}}}",
      "{dataset_reader: {tokenizer: 'm', max_sequence_length: 9}}",
      "dataset_reader.tokenizer.max_length is taken as dataset_reader.max_sequence_length=9\n"
-     "dataset_reader.tokenizer.model_name is taken as dataset_reader.tokenizer=\"m\"\n"
-     "! dataset_reader.token_indexers.tokens.model_name is ignored: the tokenizer numbers its tokens\n"},
+     "dataset_reader.tokenizer.model_name is taken as dataset_reader.tokenizer=\"m\"\n"},
+    {"{dataset_reader: {tokenizer: 'm', token_indexers: {tokens: {type: 'pretrained_transformer', model_name: 'o'}}}}",
+     "{dataset_reader: {tokenizer: 'm'}}",
+     "! dataset_reader.token_indexers.tokens.model_name is ignored: dataset_reader.tokenizer is given too\n"},
+    {"{dataset_reader: {token_indexers: {tokens: {type: 'pretrained_transformer_mismatched', model_name: 'm'}}}, "
+     "model: {text_field_embedder: {token_embedders: {tokens: {type: 'pretrained_transformer_mismatched', "
+     "model_name: 'm', sub_token_mode: 'first'}}}}}",
+     "{dataset_reader: {tokenizer: 'm'}, model: {transformer_model_name: 'm', sub_token_mode: 'first'}}",
+     "dataset_reader.token_indexers.tokens.model_name is taken as dataset_reader.tokenizer=\"m\"\n"
+     "model.text_field_embedder.token_embedders.tokens.model_name is taken as model.transformer_model_name=\"m\"\n"
+     "model.text_field_embedder.token_embedders.tokens.sub_token_mode is taken as model.sub_token_mode=\"first\"\n"},
+    {"{model: {feedforward: {num_layers: 1}}}", "{model: {feedforward_layers: {num_layers: 1}}}",
+     "model.feedforward is taken as model.feedforward_layers={\"num_layers\":1}\n"},
+    {"{model: {feedforward: 12}}", "{model: {feedforward: 12}}", ""},
     {"{validation_dataset_reader: {token_indexers: {tokens: {type: 'single_id', lowercase_tokens: true}}}, "
      "vocabulary: {min_count: {tokens: 2}}}",
      "{validation_dataset_reader: {lowercase_tokens: true}, dataset_reader: {min_count: 2}}",

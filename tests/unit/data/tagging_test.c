@@ -189,10 +189,14 @@ static void test_the_first_piece_has_the_label(void **state)
     dataset *d = with_pieces("", text, OK, NULL);
     EXPECT_ROW(d, 0, 0, 1, 4, 5, 6, 7, 8, 3, 2);
     EXPECT_ROW(d, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1);
-    EXPECT_ROW(d, 0, 2, -100, 0, -100, 1, 0, -100, 1, -100);
+    EXPECT_ROW(d, 0, 2, 0, 1, 1, 2, 3, 3, 4, 0);
+    EXPECT_ROW(d, 0, 3, -100, 0, -100, 1, 0, -100, 1, -100);
     EXPECT_ROW(d, 1, 0, 1, 6, 2, 9, 9, 9, 9, 9);
     EXPECT_ROW(d, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0);
-    EXPECT_ROW(d, 1, 2, -100, 1, -100, -100, -100, -100, -100, -100);
+    EXPECT_ROW(d, 1, 2, 0, 1, 0, 0, 0, 0, 0, 0);
+    EXPECT_ROW(d, 1, 3, -100, 1, -100, -100, -100, -100, -100, -100);
+    assert_string_equal(dataset_fields(d, &(size_t){0})[2].name, "word_ids");
+    assert_int_equal(dataset_fields(d, &(size_t){0})[3].classes, 2);
     dataset_close(&d);
 }
 
@@ -219,7 +223,8 @@ static void test_a_word_of_nothing_is_the_unknown_token(void **state)
     (void)state;
     dataset *d = with_pieces("", "met VBD I-VP O\n\xE2\x80\x8B NN I-NP O\n", OK, NULL);
     EXPECT_ROW(d, 0, 0, 1, 6, 3, 2);
-    EXPECT_ROW(d, 0, 2, -100, 0, 0, -100);
+    EXPECT_ROW(d, 0, 2, 0, 1, 2, 0);
+    EXPECT_ROW(d, 0, 3, -100, 0, 0, -100);
     dataset_close(&d);
 }
 

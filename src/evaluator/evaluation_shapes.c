@@ -8,6 +8,23 @@
 /* Products of so many tokens have the bits on the CPU that longer ones have with zeros behind. */
 enum { MULTIPLE = 32 };
 
+/* Rows of words, whose labels do not count where no word begins. */
+static bool has_words(const dataset *d)
+{
+    buf word = BUF_INIT;
+    int64_t place;
+    bool has = dataset_examples(d) > 0 && dataset_word(d, 0, 0, &word, &place);
+    buf_fini(&word);
+    return has;
+}
+
+/* The model gives one answer for the whole of an example. */
+static bool judges_texts(const config *c)
+{
+    const char *head = config_str(c, "model.head");
+    return head && strcmp(head, "sequence") == 0;
+}
+
 /* A label at every token, or a span whose scores nothing masks, counts what is filled up. */
 static status counts_filling(const dataset *d, const model_request *request, bool *ret, error *err)
 {
@@ -17,7 +34,7 @@ static status counts_filling(const dataset *d, const model_request *request, boo
     if (st == OK)
         *ret = strcmp(loss.kind, "span") == 0 && !dataset_asks(d);
     for (size_t i = 0; st == OK && i < loss.n_labels; i++)
-        *ret |= loss.label[i]->varies;
+        *ret |= loss.label[i]->varies && !has_words(d);
     arena_destroy(&memory);
     return st;
 }
@@ -30,7 +47,7 @@ static status may_shorten(const config *c, const dataset *d, const model_request
         return OK;
     if (request->mode == MODEL_EVAL)
         TRY(counts_filling(d, request, &counts, err));
-    *ret = request->mode == MODEL_EVAL ? !counts : dataset_asks(d);
+    *ret = request->mode == MODEL_EVAL ? !counts : dataset_asks(d) || has_words(d) || judges_texts(c);
     return OK;
 }
 

@@ -2,9 +2,9 @@
  * The shapes that the batches of an evaluation have, each of which wants a graph of its own.
  *
  * Where training pads to prepared lengths (data_loader.batch_sampler) so do evaluation and prediction, to multiples of
- * 32 at least, unless that would show: where a label stands at every token or a span may be at what is filled up, where
- * predictions are not of questions, and where the caller wants what the model is given. Then, and without a sampler,
- * batches are as long as their fields say.
+ * 32 at least, unless that would show: where a label stands at every token, filled-up ones too, or a span may be at
+ * what is filled up, where predictions are of tokens but not of words, and where the caller wants what the model is
+ * given. Then, and without a sampler, batches are as long as their fields say.
  *
  * Threads: immutable once chosen.
  */

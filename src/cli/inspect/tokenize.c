@@ -99,9 +99,16 @@ static status open_tokenizer(const char *name, tokenizer **ret, error *err)
 {
     const char *path = name, *folder = NULL;
     arena *memory = arena_create();
+    status st = OK;
     if (!fs_exists(name) && huggingface_find(name, NULL, memory, &folder, NULL) == OK)
         path = folder;
-    status st = tokenizer_open(path, ret, err);
+    else if (!fs_exists(name))
+        st = FAIL(err, E_DATA,
+                  "tokenize: there is no '%s', nor has Hugging Face's cache a model of that name; `hf download %s` "
+                  "brings one",
+                  name, name);
+    if (st == OK)
+        st = tokenizer_open(path, ret, err);
     arena_destroy(&memory);
     return st;
 }

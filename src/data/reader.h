@@ -15,6 +15,7 @@
 typedef struct reader_vocabulary {
     const char *text;               /* JSON */
     const char *origin;             /* names it in messages */
+    bool grows;                     /* these are training data, which add their words to it */
 } reader_vocabulary;
 
 /* Its JSON, a new reference; NULL where none is given. E_DATA. */

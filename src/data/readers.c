@@ -149,8 +149,13 @@ status dataset_open_as(const config *reader, const char *path, const dataset_opt
                               .without_labels = options->without_labels,
                               .open = dataset_open_as};
     buf text = BUF_INIT;
+    bool grows = config_bool(reads, "extend_vocabulary");
+    if (grows && !config_str(reads, "vocabulary"))
+        return FAIL(err, E_CONFIG, "%s.extend_vocabulary: needs vocabulary, the one to add words to",
+                    config_path(reads));
     if (!given.text && config_str(reads, "vocabulary")) {
         given.origin = config_str(reads, "vocabulary");
+        given.grows = grows;
         TRY(allennlp_vocabulary_is(given.origin) ? allennlp_vocabulary_read(given.origin, &text, err)
                                                  : fs_read(given.origin, VOCABULARY_LIMIT, &text, err));
         given.text = text.data ? text.data : "";

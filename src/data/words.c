@@ -101,9 +101,9 @@ static int by_value(const void *a, const void *b)
     return x != y ? (x > y) - (x < y) : by_bytes(a, b);
 }
 
-static bool all_digits(const words *w)
+static bool all_digits(const words *w, int32_t first)
 {
-    for (int32_t i = 0; i < w->n; i++)
+    for (int32_t i = first; i < w->n; i++)
         if (!w->at[i][0] || w->at[i][strspn(w->at[i], "0123456789")])
             return false;
     return true;
@@ -111,11 +111,16 @@ static bool all_digits(const words *w)
 
 void words_sort(words *w, int32_t *ret_new)
 {
+    words_sort_from(w, 0, ret_new);
+}
+
+void words_sort_from(words *w, int32_t first, int32_t *ret_new)
+{
     const char **old = xmalloc(((size_t)w->n + 1) * sizeof *old);
     for (int32_t i = 0; i < w->n; i++)
         old[i] = w->at[i];
-    if (w->n)
-        qsort(w->at, (size_t)w->n, sizeof *w->at, all_digits(w) ? by_value : by_bytes);
+    if (w->n > first)
+        qsort(w->at + first, (size_t)(w->n - first), sizeof *w->at, all_digits(w, first) ? by_value : by_bytes);
     fill_slots(w);
     for (int32_t i = 0; i < w->n; i++)
         ret_new[i] = words_find(w, old[i]);

@@ -18,8 +18,9 @@ int32_t words_add(words *w, const char *text);              /* its number, old o
 
 uint64_t words_hash(const char *text);                      /* the same everywhere */
 
-/* Numbers anew, numbers by their value if all words are such (digits), else by their bytes.
- * ret_new[old number] is the new one. */
-void words_sort(words *w, int32_t *ret_new);
+/* Numbers anew those from `first` on, numbers by their value if all of them are such (digits), else by their bytes.
+ * ret_new[old number] is the new one, of all words. */
+void words_sort_from(words *w, int32_t first, int32_t *ret_new);
+void words_sort(words *w, int32_t *ret_new);    /* all */
 
 #endif

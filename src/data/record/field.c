@@ -96,7 +96,7 @@ static status take_label(const record_field *f, value *v, void *const *ret, bool
     *ret_fits = v->format->count(v->at) == 1 && v->format->integer(v->at, 0, &x);
     if (!*ret_fits)
         return OK;
-    if (f->classes && (x < 0 || x >= f->classes))
+    if (f->classes && !f->grows && (x < 0 || x >= f->classes))
         return FAIL(err, E_DATA, "field '%s': class %" PRId64 "; expected 0 to %" PRId64 "%s", f->name, x,
                     f->classes - 1, f->is_learned ? ", as the training data have them" : "");
     if (x < 0 || x == INT64_MAX)

@@ -32,6 +32,7 @@ typedef struct record_field {
     bool varies;                    /* a record has 1 .. elements values; the rest is filled up */
     double filler;                  /* with this; of integers: one of them */
     bool is_learned;                /* its classes are the training data's */
+    bool grows;                     /* classes that a vocabulary gives, and those that these data add to them */
     int64_t classes;                /* of a label or a word; 0: not known yet */
     words *words;                   /* of a word */
     const char *skips;              /* a word: records that have it are no examples; NULL: none */

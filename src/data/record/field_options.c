@@ -204,6 +204,7 @@ static status add_field(const reader_request *request, const json_t *vocabulary,
         return OK;
     record_field *kept = is_read ? &ret->at[ret->n++] : &ret->unread;
     *kept = f;
+    kept->grows = is_known && request->vocabulary->grows;
     return is_known ? read_classes(kept, vocabulary, request->vocabulary->origin, err) : OK;
 }
 
@@ -271,5 +272,5 @@ bool record_fields_learn(const config *reader)
     bool any = record_form_of(reader) != NULL;
     for (size_t i = 0; i < config_count(reader, "fields"); i++)
         any = any || learns(field_section(reader, i));
-    return any && !config_has(reader, "vocabulary");
+    return any && (!config_has(reader, "vocabulary") || config_bool(reader, "extend_vocabulary"));
 }

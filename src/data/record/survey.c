@@ -272,12 +272,14 @@ static bool is_known(const record_field *f, const json_t *found)
     return true;
 }
 
+/* Behind those that are known. */
 static void take_classes(record_field *f, const json_t *found)
 {
-    f->classes = json_integer_value(found);
+    f->classes = json_integer_value(found) > f->classes ? json_integer_value(found) : f->classes;
     if (!record_field_is_word(f))
         return;
-    f->words = words_create();
+    if (!f->words)
+        f->words = words_create();
     for (size_t i = 0; i < json_array_size(found); i++)
         words_add(f->words, json_string_value(json_array_get(found, i)));
     f->classes = words_count(f->words);
@@ -309,7 +311,7 @@ static status apply_survey(const json_t *found, survey *s, record_fields *fields
         const json_t *one = json_object_get(found, f->name);
         if (!record_field_is_label(f))
             continue;
-        if (f->classes)
+        if (f->classes && !f->grows)
             all_known = all_known && is_known(f, one);
         else
             take_classes(f, one);

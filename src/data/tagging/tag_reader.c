@@ -25,6 +25,7 @@ typedef struct tag_reader {
     sentences s;
     word_rows rows;
     words *names[TAG_KINDS];        /* [0] of the label, then of features */
+    int32_t n_given[TAG_KINDS];     /* of these, by the vocabulary; those that the data add stand behind */
     tag_column columns[TAG_KINDS];
     const char *fields[TAG_KINDS];  /* "label", "pos_tags" */
     size_t n_columns;
@@ -180,8 +181,9 @@ static status choose_columns(tag_reader *r, const config *reader, error *err)
 }
 
 /* {"tags": {"label": ["B-LOC", ...]}, ...} */
-static status load_names(tag_reader *r, const json_t *known, const char *origin, error *err)
+static status load_names(tag_reader *r, const json_t *known, const reader_vocabulary *given, error *err)
 {
+    const char *origin = given->origin;
     for (size_t i = 0; i < r->n_columns; i++) {
         const json_t *list = json_object_get(json_object_get(known, "tags"), r->fields[i]);
         if (json_array_size(list) == 0)
@@ -192,17 +194,18 @@ static status load_names(tag_reader *r, const json_t *known, const char *origin,
                 return FAIL(err, E_DATA, "'%s': tag %zu of field '%s' is no string, or not the first of its kind",
                             origin, k, r->fields[i]);
         }
-        r->columns[i].are_known = true;
+        r->columns[i].are_known = !given->grows;
+        r->n_given[i] = words_count(r->names[i]);
     }
     return OK;
 }
 
-/* In the order of their bytes, whatever the order of the data. */
+/* What the data have taught in the order of its bytes, whatever the order of the data. */
 static void sort_names(tag_reader *r)
 {
     for (size_t i = 0; i < r->n_columns; i++) {
         int32_t *places = xmalloc(((size_t)words_count(r->names[i]) + 1) * sizeof *places);
-        words_sort(r->names[i], places);
+        words_sort_from(r->names[i], r->n_given[i], places);
         for (size_t w = 0; w < r->s.n_words; w++)
             r->s.tags[i][w] = places[r->s.tags[i][w]];
         free(places);
@@ -248,6 +251,7 @@ static status make_rows(tag_reader *r, const reader_request *request, const json
                       .path = config_str(reader, "tokenizer"),
                       .vocabulary = known,
                       .origin = known ? request->vocabulary->origin : NULL},
+        .grows = known && request->vocabulary->grows,
         .lowercase = config_bool(reader, "lowercase_tokens"),
         .min_count = config_int(reader, "min_count"),
         .max_length = config_has(reader, "max_length") ? config_int(reader, "max_length") : 0,
@@ -292,9 +296,9 @@ static status describe(tag_reader *r, error *err)
 static status open_known(tag_reader *r, const reader_request *request, const json_t *known, error *err)
 {
     if (known)
-        TRY(load_names(r, known, request->vocabulary->origin, err));
+        TRY(load_names(r, known, request->vocabulary, err));
     TRY(read_files(r, request, err));
-    if (!known)
+    if (!known || request->vocabulary->grows)
         sort_names(r);
     TRY(make_rows(r, request, known, err));
     r->vocabulary = vocabulary_of(r);
@@ -339,5 +343,5 @@ status universal_dependencies_reader_configure(const reader_request *request, da
 
 bool tag_reader_learns(const config *reader)
 {
-    return !config_has(reader, "vocabulary");
+    return !config_has(reader, "vocabulary") || config_bool(reader, "extend_vocabulary");
 }

@@ -107,17 +107,19 @@ static const char *form_of(row_maker *m, const tagged_word *w)
     return m->word.data;
 }
 
+/* Behind those that are known. */
 static void learn_words(row_maker *m)
 {
+    int32_t n_known = words_count(m->rows->known);
     words *all = words_create();
     int64_t *counts = xcalloc(m->s->n_words + 1, sizeof *counts);
     for (size_t i = 0; i < m->s->n_words; i++)
         counts[words_add(all, form_of(m, &m->s->words[i]))]++;
-    int32_t *places = xmalloc(((size_t)words_count(all) + 1) * sizeof *places);
+    int32_t *places = xmalloc(((size_t)n_known + (size_t)words_count(all) + 1) * sizeof *places);
     for (int32_t i = 0; i < words_count(all); i++)
         if (counts[i] >= m->o->min_count)
             words_add(m->rows->known, words_at(all, i));
-    words_sort(m->rows->known, places);
+    words_sort_from(m->rows->known, n_known, places);
     free(places);
     free(counts);
     words_destroy(&all);
@@ -140,6 +142,8 @@ static status open_words(row_maker *m, error *err)
         if (!word || (size_t)words_add(m->rows->known, word) != i)
             return FAIL(err, E_DATA, "'%s': word %zu is no string, or not the first of its kind", origin, i);
     }
+    if (m->o->grows)
+        learn_words(m);
     return OK;
 }
 

@@ -16,6 +16,7 @@
 
 typedef struct word_rows_options {
     reader_tokenizer tokenizer;     /* path NULL: by their words. Its vocabulary is by which to read, in both ways */
+    bool grows;                     /* words that the vocabulary does not have are added to it */
     bool lowercase;                 /* words, without a tokenizer: A to Z */
     int64_t min_count;              /* likewise */
     int64_t max_length;             /* tokens of a row; 0: as many as it has */

@@ -113,15 +113,16 @@ static const struct {
     {"{distributed: {primary_port: 'x'}}", NULL, "distributed.primary_port: got a string; expected an integer"},
     {"{dataset_reader: {tokenizer: {type: 'spacy'}}}", NULL,
      "dataset_reader.tokenizer.type: \"spacy\" is refused: expected pretrained_transformer, or the path of a tokenizer "
-     "in place of all this"},
+     "in place of all this; docs/TEXT.md makes one of words"},
     {"{dataset_reader: {tokenizer: {model_name: 'm', odd: 1}}}", NULL,
      "dataset_reader.tokenizer.odd: unknown key beside model_name"},
     {"{data_loader: {sampler: 'weighted'}}", NULL,
      "data_loader.sampler: \"weighted\" is refused: expected random or sequential, or a data_loader.batch_sampler"},
     {"{vocabulary: {type: 'from_files', directory: 'v'}}", "{dataset_reader: {vocabulary: 'v'}}",
      "vocabulary.directory is taken as dataset_reader.vocabulary=\"v\"\n"},
-    {"{vocabulary: {type: 'extend', directory: 'v'}}", NULL,
-     "vocabulary.type: \"extend\" is refused: vocabularies do not grow; use from_files"},
+    {"{vocabulary: {type: 'extend', directory: 'v'}}", "{dataset_reader: {vocabulary: 'v', extend_vocabulary: true}}",
+     "vocabulary.type is taken as dataset_reader.extend_vocabulary=true\n"
+     "vocabulary.directory is taken as dataset_reader.vocabulary=\"v\"\n"},
     {"{vocabulary: {max_vocab_size: 9}}", NULL,
      "vocabulary.max_vocab_size: 9 is refused: the words are those of the training data; dataset_reader.min_count "
      "leaves out rare ones"},

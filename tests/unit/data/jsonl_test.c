@@ -93,6 +93,32 @@ static void test_a_vocabulary_goes_on(void **state)
     dataset_close(&d);
 }
 
+/* Classes of a vocabulary keep their numbers; those of the training data stand behind. */
+static void test_a_vocabulary_grows(void **state)
+{
+    (void)state;
+    static const char known[] = "{\"label\": {\"label\": [\"dog\", \"cat\"], \"size\": 2}}";
+    buf content = {.data = (char *)(uintptr_t)known, .size = strlen(known)};
+    char *path = test_file(folder_path(), "known.json", &content);
+    char *reader = xasprintf("{fields: [{name: 'label', type: 'word'}, {name: 'size', type: 'label'}], "
+                             "vocabulary: '%s', extend_vocabulary: true}",
+                             path);
+    static const char lines[] = "{\"label\": \"owl\", \"size\": 4}\n{\"label\": \"ant\", \"size\": 0}\n";
+    dataset *d = records_must_open("jsonl", reader, lines, NULL);
+    int64_t label, size;
+    assert_int_equal(dataset_read(d, 0, (void *[]){&label, &size}, NULL), OK);
+    assert_int_equal(label, 3);
+    assert_string_equal(dataset_vocabulary(d),
+                        "{\"label\":{\"label\":[\"dog\",\"cat\",\"ant\",\"owl\"],\"size\":5}}");
+    char *grown = xstrdup(dataset_vocabulary(d));
+    dataset_close(&d);
+    records_refuse("jsonl", reader, "{\"label\": \"bee\", \"size\": 1}\n", grown, E_DATA,
+                   "field 'label': 'bee' is no word of the training data");
+    free(grown);
+    free(reader);
+    free(path);
+}
+
 /* As many classes as the training data have, whatever other data have. */
 static void test_classes_are_the_training_datas(void **state)
 {
@@ -388,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_a_vocabulary_goes_on),
+        cmocka_unit_test(test_a_vocabulary_grows),
         cmocka_unit_test(test_classes_are_the_training_datas),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_refusals),

@@ -91,6 +91,34 @@ static void test_other_data_are_read_by_the_vocabulary(void **state)
                    "has no list of tags for field 'ner_tags'");
 }
 
+/* The words and tags of a vocabulary keep their numbers; those of the data stand behind, as their bytes order them. */
+static void test_a_vocabulary_grows(void **state)
+{
+    (void)state;
+    static const char known[] = "{\"tags\": {\"label\": [\"O\", \"I-LOC\"]}, \"words\": [\"met\", \"Zoe\"]}";
+    buf content = {.data = (char *)(uintptr_t)known, .size = strlen(known)};
+    char *path = test_file(folder_path(), "known.json", &content);
+    char *reader = xasprintf("{vocabulary: '%s', extend_vocabulary: true}", path);
+    dataset *d = records_must_open("conll2003", reader, two, NULL);
+    EXPECT_ROW(d, 0, 0, 4, 2, 4, 6);
+    EXPECT_ROW(d, 0, 2, 2, 0, 2, 2);
+    EXPECT_ROW(d, 1, 0, 5, 0, 0, 0);
+    assert_string_equal(dataset_vocabulary(d), "{\"tags\":{\"label\":[\"O\",\"I-LOC\",\"I-PER\"]},"
+                                               "\"words\":[\"met\",\"Zoe\",\"Ana\",\"Rain\",\"Ruiz\"]}");
+    char *grown = xstrdup(dataset_vocabulary(d));
+    dataset_close(&d);
+    d = records_must_open("conll2003", reader, "Oaxaca NNP I-NP O\n", grown);
+    EXPECT_ROW(d, 0, 0, 1);
+    dataset_close(&d);
+    records_refuse("conll2003", reader, "Oaxaca NNP I-NP I-ORG\n", grown, E_DATA,
+                   "the tag 'I-ORG' is none of the training data's");
+    records_refuse("conll2003", "{extend_vocabulary: true}", two, NULL, E_CONFIG,
+                   "dataset_reader.extend_vocabulary: needs vocabulary, the one to add words to");
+    free(grown);
+    free(reader);
+    free(path);
+}
+
 static void test_rare_words_are_unknown(void **state)
 {
     (void)state;
@@ -343,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_conll2003),
         cmocka_unit_test(test_other_data_are_read_by_the_vocabulary),
+        cmocka_unit_test(test_a_vocabulary_grows),
         cmocka_unit_test(test_rare_words_are_unknown),
         cmocka_unit_test(test_features),
         cmocka_unit_test(test_universal_dependencies),

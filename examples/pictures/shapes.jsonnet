@@ -5,7 +5,11 @@
     size: 32,
     mean: [0.5, 0.5, 0.5],
     std: [0.25, 0.25, 0.25],
-    augment: { shift: 3, flip: true },
+    augment: {
+      random_resized_crop: { scale: [0.7, 1] },
+      flip: true,
+      color_jitter: { brightness: 0.3, saturation: 0.5, hue: 0.5 },
+    },
   },
   train_data_path: 'shapes/train',
   validation_data_path: 'shapes/validation',

@@ -11,7 +11,7 @@ typedef struct motion {
 
 augment augment_read(const config *section)
 {
-    augment a = {0};
+    augment a = {.changes = picture_changes_read(section)};
     if (section) {
         a.shift = config_int(section, "shift");
         a.flip = config_bool(section, "flip");
@@ -31,7 +31,7 @@ bool augment_takes(const data_field *f)
 
 bool augment_works_on_bytes(const augment *a, const data_field *f)
 {
-    return a->shift == 0 || f->bytes.background >= 0 || !augment_takes(f);
+    return (a->shift == 0 && !a->changes.erases) || f->bytes.background >= 0 || !augment_takes(f);
 }
 
 static motion draw(const augment *a, const rng *draws, int64_t i)
@@ -80,4 +80,31 @@ void augment_apply(const augment *a, const rng *draws, int64_t i, const data_fie
         move_bytes(&m, f, in, out, (uint8_t)(f->bytes.background < 0 ? 0 : f->bytes.background));
     else
         move_floats(&m, f, in, out, f->background);
+}
+
+bool augment_erases(const augment *a, const data_field *f)
+{
+    return a->changes.erases && augment_takes(f);
+}
+
+#define ERASE(T, name)                                                                             \
+    static void name(const data_field *f, const picture_box *b, T *image, T background)            \
+    {                                                                                              \
+        for (int64_t c = 0; c < f->dim[0]; c++)                                                    \
+            for (int64_t y = b->y; y < b->y + b->height; y++)                                      \
+                for (int64_t x = b->x; x < b->x + b->width; x++)                                   \
+                    image[(c * f->dim[1] + y) * f->dim[2] + x] = background;                       \
+    }
+ERASE(float, erase_floats)
+ERASE(uint8_t, erase_bytes)
+
+void augment_erase(const augment *a, const picture_draws *draws, const data_field *f, void *image)
+{
+    picture_box b;
+    if (!picture_changes_erased(&a->changes, draws, (int32_t)f->dim[2], (int32_t)f->dim[1], &b))
+        return;
+    if (f->dtype == DT_U8)
+        erase_bytes(f, &b, image, (uint8_t)f->bytes.background);
+    else
+        erase_floats(f, &b, image, f->background);
 }

@@ -1,6 +1,7 @@
 /*
  * Augmentation of images: a random horizontal flip, then a random shift in x and y. What moves in
- * from outside is background.
+ * from outside is background. Last a rectangle may become background: torchvision's RandomErasing. What readers of
+ * pictures change before is said in pictures/changes.h.
  *
  * A pure function of (seed, batch id, place in the batch): the same on any lane. Threads: any.
  */
@@ -14,6 +15,7 @@
 typedef struct augment {
     int64_t shift;      /* at most so many pixels each way */
     bool flip;
+    picture_changes changes; /* those that are `erases` */
 } augment;
 
 /* `section` is dataset_reader.augment; NULL asks for nothing. */
@@ -28,5 +30,9 @@ bool augment_works_on_bytes(const augment *a, const data_field *f);
 /* `draws` is (seed, RNG_AUGMENT, batch id); `i` the example's place in the batch. in != out. */
 void augment_apply(const augment *a, const rng *draws, int64_t i, const data_field *f,
                    const void *in, void *out);
+
+/* Whether a rectangle of such a field may be erased, and doing so, in place. */
+bool augment_erases(const augment *a, const data_field *f);
+void augment_erase(const augment *a, const picture_draws *draws, const data_field *f, void *image);
 
 #endif

@@ -20,6 +20,7 @@
 #include "common/parts/permute.h"
 #include "common/parts/steps.h"
 #include "common/store/facts.h"
+#include "data/pictures/changes.h"
 
 enum { DATA_FIELDS = 8 };
 
@@ -112,6 +113,10 @@ MUST_USE status dataset_read(const dataset *d, int64_t example, void *const *ret
 
 /* The same, but fields that are bytes in their file are left as they are. */
 MUST_USE status dataset_read_bytes(const dataset *d, int64_t example, void *const *ret, error *err);
+
+/* Either of them, changed by chance where the reader's section `augment` says so (pictures/changes.h). */
+MUST_USE status dataset_read_drawn(const dataset *d, int64_t example, const picture_draws *draws, bool as_bytes,
+                                   void *const *ret, error *err);
 
 /* Where examples are questions about texts: which one an example asks, and what it says at two positions. All is
  * borrowed until dataset_answer_fini. */

@@ -184,3 +184,12 @@ status dataset_read_bytes(const dataset *d, int64_t example, void *const *ret, e
     return (d->ops->read_bytes ? d->ops->read_bytes : d->ops->read)(d, d->first + example, ret,
                                                                     err);
 }
+
+status dataset_read_drawn(const dataset *d, int64_t example, const picture_draws *draws, bool as_bytes,
+                          void *const *ret, error *err)
+{
+    if (!d->ops->read_drawn)
+        return (as_bytes ? dataset_read_bytes : dataset_read)(d, example, ret, err);
+    check_example(d, example);
+    return d->ops->read_drawn(d, d->first + example, draws, as_bytes, ret, err);
+}

@@ -38,7 +38,7 @@ struct loader {
     int64_t examples;
     size_t n_fields;
     data_field fields[DATA_FIELDS];
-    status (*read)(const dataset *d, int64_t example, void *const *ret, error *err);
+    bool as_bytes;
     buffer *ring; /* [options.depth] */
 
     pthread_mutex_t lock; /* guards everything below and the buffers' states */
@@ -87,10 +87,15 @@ static status read_example(const loader *l, buffer *b, const rng *draws, int64_t
         raw[f] = moves ? b->scratch + at : out[f];
         at += moves ? scratch_bytes(&l->fields[f]) : 0;
     }
-    TRY(l->read(l->options.dataset, b->examples[i], raw, err));
-    for (size_t f = 0; f < l->n_fields; f++)
+    picture_draws changes = {rng_make(l->options.seed, RNG_PICTURE, (uint64_t)b->batch.slot.batch_id), i};
+    TRY(dataset_read_drawn(l->options.dataset, b->examples[i], l->options.augment ? &changes : NULL, l->as_bytes, raw,
+                           err));
+    for (size_t f = 0; f < l->n_fields; f++) {
         if (raw[f] != out[f])
             move(l, b, draws, i, f, raw[f], out[f]);
+        if (augment_erases(&l->augment, &b->batch.fields[f]))
+            augment_erase(&l->augment, &changes, &b->batch.fields[f], out[f]);
+    }
     return OK;
 }
 
@@ -287,8 +292,7 @@ status loader_create(const loader_options *options, loader **ret, error *err)
     l->options.batch_size = largest_batch(options);
     l->augment = augment_read(options->augment);
     l->examples = dataset_examples(options->dataset);
-    bool bytes = choose_types(options, l->fields, &l->n_fields);
-    l->read = bytes ? dataset_read_bytes : dataset_read;
+    l->as_bytes = choose_types(options, l->fields, &l->n_fields);
     l->newest_taken = -1;
     l->ring = xcalloc(options->depth, sizeof *l->ring);
     pthread_mutex_init(&l->lock, NULL);

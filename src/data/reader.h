@@ -36,6 +36,9 @@ typedef struct reader_ops {
     status (*read)(const dataset *d, int64_t example, void *const *ret, error *err);
     /* Where a field has data_bytes: the same with bytes for it; else NULL. */
     status (*read_bytes)(const dataset *d, int64_t example, void *const *ret, error *err);
+    /* Of dataset_read_drawn; NULL: the reader changes nothing by chance. */
+    status (*read_drawn)(const dataset *d, int64_t example, const picture_draws *draws, bool as_bytes,
+                         void *const *ret, error *err);
     void (*close)(dataset *d);                      /* frees the whole dataset */
     const char *(*vocabulary)(const dataset *d);    /* of dataset_vocabulary; NULL: has none */
     bool (*label_word)(const dataset *d, int64_t label, buf *to); /* likewise */

@@ -25,6 +25,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         {.channels = 1, .width = SIDE, .height = 5, .decoding = {.shortest = SIDE}},
     };
     for (size_t i = 0; i < COUNT_OF(views); i++)
-        BUG_ON(picture_view_take(&views[i], data, size, seen, &err) != OK && err.text[0] == '\0');
+        BUG_ON(picture_view_take(&views[i], NULL, data, size, seen, &err) != OK && err.text[0] == '\0');
     return 0;
 }

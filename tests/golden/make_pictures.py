@@ -14,7 +14,7 @@ import sys
 import numpy
 from PIL import Image, ImageOps
 from torchvision import transforms
-from torchvision.transforms import InterpolationMode
+from torchvision.transforms import InterpolationMode, functional
 
 OUT = pathlib.Path(sys.argv[1])
 
@@ -86,3 +86,25 @@ with open(OUT / "cases.txt", "w") as lines, open(OUT / "expected.bin", "wb") as 
     for case in CASES:
         lines.write(" ".join(str(x) for x in case) + "\n")
         pixels.write(expected(*case).tobytes())
+
+# --- what augmentation makes of colour.png, given its parameters: changes.txt and changes.bin
+
+CHANGES = [
+    ("crop", 3, 5, 20, 31, 16), ("crop", 0, 0, 33, 45, 24), ("crop", 10, 12, 7, 5, 24), ("crop", 30, 40, 3, 5, 8),
+    *[(name, factor) for name in ("brightness", "contrast", "saturation") for factor in (0.0, 0.3, 0.75, 1.0, 1.4, 3.0)],
+    *[("hue", factor) for factor in (-0.5, -0.3, -0.05, 0.0, 0.1, 0.25, 0.5)],
+]
+
+
+def changed(name, *values):
+    picture = Image.open(OUT / "colour.png")
+    if name == "crop":
+        top, left, height, width, size = values
+        return functional.resized_crop(picture, top, left, height, width, [size, size], InterpolationMode.BILINEAR)
+    return getattr(functional, f"adjust_{name}")(picture, *values)
+
+
+with open(OUT / "changes.txt", "w") as lines, open(OUT / "changes.bin", "wb") as pixels:
+    for change in CHANGES:
+        lines.write(" ".join(str(x) for x in change) + "\n")
+        pixels.write(numpy.array(changed(*change)).transpose(2, 0, 1).tobytes())

@@ -22,6 +22,7 @@ typedef enum rng_purpose {
     RNG_NODE = 8,    /* id: batch id and the node's stream; element: index in the tensor */
     RNG_SAMPLE = 9,  /* id: bytes of what is sampled; element: number of the sample */
     RNG_BUCKET = 10, /* id: epoch; element: example */
+    RNG_PICTURE = 11, /* id: batch id; element: example and draw */
 } rng_purpose;
 
 typedef struct rng {

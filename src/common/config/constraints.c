@@ -5,6 +5,7 @@
 #include "common/config/options.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -301,6 +302,31 @@ static status check_sampler(const json_t *tree, error *err)
     return OK;
 }
 
+/* Parts and colours are of pictures as they lie in their files, which other readers never see. */
+static status check_augment(const json_t *tree, error *err)
+{
+    static const char *const of_files[] = {"random_resized_crop", "color_jitter"};
+    static const char *const ranges[] = {"random_resized_crop.scale", "random_resized_crop.ratio",
+                                         "random_erasing.scale", "random_erasing.ratio"};
+    char path[80];
+    const char *type = json_string_value(constraints_value_at(tree, "dataset_reader.type"));
+    for (size_t i = 0; i < COUNT_OF(of_files); i++) {
+        snprintf(path, sizeof path, "dataset_reader.augment.%s", of_files[i]);
+        const json_t *asked = constraints_value_at(tree, path);
+        if (asked && !json_is_null(asked) && type && strncmp(type, "image_", strlen("image_")) != 0)
+            return FAIL(err, E_CONFIG, "%s: is of pictures in files, which '%s' does not read; image_folder and "
+                                       "image_list do", path, type);
+    }
+    for (size_t i = 0; i < COUNT_OF(ranges); i++) {
+        snprintf(path, sizeof path, "dataset_reader.augment.%s", ranges[i]);
+        const json_t *range = constraints_value_at(tree, path);
+        double low = json_number_value(json_array_get(range, 0)), high = json_number_value(json_array_get(range, 1));
+        if (range && low > high)
+            return FAIL(err, E_CONFIG, "%s: [%g, %g] holds nothing; expected the lower one first", path, low, high);
+    }
+    return OK;
+}
+
 status constraints_check(const json_t *tree, error *err)
 {
     for (size_t i = 0; i < option_limit_count; i++)
@@ -316,6 +342,7 @@ status constraints_check(const json_t *tree, error *err)
     TRY(check_schedules(tree, err));
     TRY(check_loss_scale(tree, err));
     TRY(check_sampler(tree, err));
+    TRY(check_augment(tree, err));
     TRY(check_of_halves(tree, "trainer.half_weight_gradients", err));
     TRY(check_of_halves(tree, "trainer.library_dropout", err));
     return constraints_check_mode(tree, err);

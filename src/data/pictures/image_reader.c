@@ -5,6 +5,7 @@
 #include "data/reader.h"
 
 #include "common/base/alloc.h"
+#include "common/base/detmath.h"
 #include "common/base/utf8.h"
 #include "data/pictures/picture_list.h"
 #include "data/pictures/survey.h"
@@ -41,11 +42,11 @@ static void close_reader(dataset *d)
 
 /* --- reading --- */
 
-static status take_picture(const image_reader *r, size_t i, unsigned char *ret, error *err)
+static status take_picture(const image_reader *r, size_t i, const picture_draws *draws, unsigned char *ret, error *err)
 {
     buf file = BUF_INIT;
     TRY(picture_set_read(&r->set, i, &file, err));
-    status st = picture_view_take(&r->view, (const unsigned char *)file.data, file.size, ret, err);
+    status st = picture_view_take(&r->view, draws, (const unsigned char *)file.data, file.size, ret, err);
     buf_fini(&file);
     if (st != OK) {
         char *path = picture_set_path(&r->set, i);
@@ -55,10 +56,11 @@ static status take_picture(const image_reader *r, size_t i, unsigned char *ret, 
     return st;
 }
 
-static status read_bytes(const dataset *d, int64_t example, void *const *ret, error *err)
+static status read_drawn_bytes(const dataset *d, int64_t example, const picture_draws *draws, void *const *ret,
+                               error *err)
 {
     const image_reader *r = (const image_reader *)d;
-    TRY(take_picture(r, (size_t)example, ret[FIELD_IMAGE], err));
+    TRY(take_picture(r, (size_t)example, draws, ret[FIELD_IMAGE], err));
     if (d->n_fields > FIELD_LABEL)
         *(int64_t *)ret[FIELD_LABEL] = r->set.at[example].label;
     return OK;
@@ -75,11 +77,23 @@ static void spread_bytes(const image_reader *r, void *image)
             out[i] = (float)bytes[i] * r->scale[c] + r->offset[c];
 }
 
+static status read_drawn(const dataset *d, int64_t example, const picture_draws *draws, bool as_bytes,
+                         void *const *ret, error *err)
+{
+    TRY(read_drawn_bytes(d, example, draws, ret, err));
+    if (!as_bytes)
+        spread_bytes((const image_reader *)d, ret[FIELD_IMAGE]);
+    return OK;
+}
+
+static status read_bytes(const dataset *d, int64_t example, void *const *ret, error *err)
+{
+    return read_drawn(d, example, NULL, true, ret, err);
+}
+
 static status read_example(const dataset *d, int64_t example, void *const *ret, error *err)
 {
-    TRY(read_bytes(d, example, ret, err));
-    spread_bytes((const image_reader *)d, ret[FIELD_IMAGE]);
-    return OK;
+    return read_drawn(d, example, NULL, false, ret, err);
 }
 
 static const char *vocabulary(const dataset *d)
@@ -131,6 +145,7 @@ static void whole_contents(const dataset *d, char ret_hex[SHA256_HEX])
 
 static const reader_ops image_reader_ops = {.read = read_example,
                                             .read_bytes = read_bytes,
+                                            .read_drawn = read_drawn,
                                             .close = close_reader,
                                             .vocabulary = vocabulary,
                                             .label_word = label_word,
@@ -165,7 +180,11 @@ static status take_view(const config *reader, picture_view *v, error *err)
     TRY(take_size(reader, v, err));
     v->channels = strcmp(config_str(reader, "color_mode"), "rgb") == 0 ? CHANNELS : 1;
     v->decoding.turn = config_bool(reader, "exif_orientation");
+    const config *augment = config_has(reader, "augment") ? config_section(reader, "augment") : NULL;
+    v->changes = picture_changes_read(augment);
     int32_t side = v->resize ? v->resize : v->width > v->height ? v->width : v->height;
+    if (v->changes.crops) /* no part is made larger that need not be */
+        side = (int32_t)((double)side / det_sqrt(v->changes.crop.scale.low * v->changes.crop.ratio.low));
     v->decoding.shortest = config_bool(reader, "scaled_decoding") ? side : 0;
     return OK;
 }

@@ -23,11 +23,12 @@ static int32_t middle_of(int32_t whole, int32_t part)
 typedef struct layout {
     int32_t width, height;          /* the whole picture in its new size */
     picture_box window;             /* what is kept of it */
+    picture_box from;               /* the part of the old one that it is made of */
 } layout;
 
 static layout lay_out(const picture_view *v, const picture *p)
 {
-    layout l = {v->width, v->height, {0, 0, v->width, v->height}};
+    layout l = {v->width, v->height, {0, 0, v->width, v->height}, {0, 0, p->width, p->height}};
     if (v->resize == 0)
         return l;
     int64_t width = p->width, height = p->height, side = v->resize;
@@ -47,27 +48,36 @@ static void part_channels(const unsigned char *in, int32_t from, const picture_v
             ret[i] = in[i * (size_t)from + (size_t)(c < from ? c : 0)];
 }
 
-static status view_picture(const picture_view *v, picture *p, unsigned char *ret, error *err)
+/* The part that is drawn gets the whole size. */
+static layout lay_out_part(const picture_view *v, const picture_draws *draws, const picture *p)
+{
+    return (layout){v->width, v->height, {0, 0, v->width, v->height},
+                    picture_changes_crop(&v->changes, draws, p->width, p->height)};
+}
+
+static status view_picture(const picture_view *v, const picture_draws *draws, picture *p, unsigned char *ret,
+                           error *err)
 {
     void *room = NULL;
     if (v->channels == 1 && p->channels != 1)
         make_grey(p);
-    layout l = lay_out(v, p);
-    picture_box all = {0, 0, p->width, p->height};
+    layout l = draws && v->changes.crops ? lay_out_part(v, draws, p) : lay_out(v, p);
     TRY(mem_alloc((size_t)v->width * (size_t)v->height * (size_t)p->channels, "a picture", &room, err));
-    status st = picture_resample(p, &all, l.width, l.height, &l.window, room, err);
+    status st = picture_resample(p, &l.from, l.width, l.height, &l.window, room, err);
     if (st == OK)
         part_channels(room, p->channels, v, ret);
+    if (st == OK && draws && v->changes.jitters)
+        picture_changes_jitter(&v->changes, draws, ret, v->channels, (size_t)v->width * (size_t)v->height);
     mem_free(room);
     return st;
 }
 
-status picture_view_take(const picture_view *v, const unsigned char *data, size_t bytes, unsigned char *ret,
-                         error *err)
+status picture_view_take(const picture_view *v, const picture_draws *draws, const unsigned char *data, size_t bytes,
+                         unsigned char *ret, error *err)
 {
     picture p;
     TRY(picture_decode(data, bytes, &v->decoding, &p, err));
-    status st = view_picture(v, &p, ret, err);
+    status st = view_picture(v, draws, &p, ret, err);
     picture_fini(&p);
     return st;
 }

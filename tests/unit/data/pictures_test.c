@@ -43,7 +43,7 @@ static const unsigned char *expect_case(const char *line, const unsigned char *w
     size_t n = (size_t)v.channels * (size_t)v.height * (size_t)v.width;
     unsigned char *got = xcalloc(n, 1);
     error err = ERROR_INIT;
-    if (picture_view_take(&v, (const unsigned char *)file.data, file.size, got, &err) != OK)
+    if (picture_view_take(&v, NULL, (const unsigned char *)file.data, file.size, got, &err) != OK)
         fail_msg("%s: %s", line, err.text);
     for (size_t i = 0; i < n; i++)
         if (got[i] != want[i])
@@ -74,9 +74,9 @@ static void test_a_jpeg_at_half_its_size_looks_the_same(void **state)
     unsigned char whole[N], half[N];
     int64_t difference = 0;
     picture_view v = {.channels = 3, .width = SIDE, .height = SIDE, .resize = SIDE};
-    assert_int_equal(picture_view_take(&v, (const unsigned char *)file.data, file.size, whole, NULL), OK);
+    assert_int_equal(picture_view_take(&v, NULL, (const unsigned char *)file.data, file.size, whole, NULL), OK);
     v.decoding.shortest = SIDE;
-    assert_int_equal(picture_view_take(&v, (const unsigned char *)file.data, file.size, half, NULL), OK);
+    assert_int_equal(picture_view_take(&v, NULL, (const unsigned char *)file.data, file.size, half, NULL), OK);
     for (int i = 0; i < N; i++)
         difference += abs(whole[i] - half[i]);
     assert_true(difference > 0 && difference / N < 6);

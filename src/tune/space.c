@@ -19,6 +19,8 @@ static status check_range(const space_parameter *p, const char **field, error *e
         return FAIL(err, E_CONFIG, "'%s' goes from %g to %g: both must be finite", p->name, p->min, p->max);
     if (p->min > p->max)
         return FAIL(err, E_CONFIG, "'%s' begins at %g, which is above its maxValue %g", p->name, p->min, p->max);
+    if (!isfinite(p->max - p->min))
+        return FAIL(err, E_CONFIG, "'%s' goes from %g to %g: that is farther than numbers go", p->name, p->min, p->max);
     if (p->kind == SPACE_INTEGER && (p->min != floor(p->min) || fabs(p->min) > whole_most))
         return FAIL(err, E_CONFIG, "%g is no whole number, but '%s' is an INTEGER", p->min, p->name);
     if (p->scale != SPACE_LINEAR && p->min <= 0)
@@ -94,9 +96,9 @@ static double scale_to_unit(space_scale scale, double from, double to, double va
         return 0.5;
     switch (scale) {
     case SPACE_LOG:
-        return log(value / from) / log(to / from);
+        return (log(value) - log(from)) / (log(to) - log(from));
     case SPACE_REVERSE_LOG:
-        return 1.0 - log((from + to - value) / from) / log(to / from);
+        return 1.0 - (log(from + to - value) - log(from)) / (log(to) - log(from));
     default:
         return (value - from) / (to - from);
     }
@@ -106,9 +108,9 @@ static double scale_from_unit(space_scale scale, double from, double to, double 
 {
     switch (scale) {
     case SPACE_LOG:
-        return from * exp(unit * log(to / from));
+        return exp(log(from) + unit * (log(to) - log(from)));
     case SPACE_REVERSE_LOG:
-        return from + to - from * exp((1.0 - unit) * log(to / from));
+        return from + to - exp(log(from) + (1.0 - unit) * (log(to) - log(from)));
     default:
         return from + unit * (to - from);
     }
@@ -211,17 +213,40 @@ json_t *space_values(const space *s, const double *point)
     return values;
 }
 
-/* The place of an item of that value; -1: it has none. */
+static char *written(const json_t *value)
+{
+    return json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(SPACE_DIGITS));
+}
+
+/* The place of an item of that value, as it is written; -1: it has none. */
 static int item_of(const space_parameter *p, const json_t *value)
 {
     int found = -1;
+    char *text = written(value);
     for (int i = 0; i < p->n && found < 0; i++) {
         json_t *item = value_json(p, i);
-        if (json_equal(item, value))
+        char *other = written(item);
+        if (strcmp(text, other) == 0)
             found = i;
+        free(other);
         json_decref(item);
     }
+    free(text);
     return found;
+}
+
+/* A bound that has more digits than are written, and was. */
+static double bound_of(const space_parameter *p, double x)
+{
+    char text[2][40];
+    const double bounds[] = {p->min, p->max};
+    snprintf(text[0], sizeof text[0], "%.*g", SPACE_DIGITS, x);
+    for (size_t i = 0; i < COUNT_OF(bounds); i++) {
+        snprintf(text[1], sizeof text[1], "%.*g", SPACE_DIGITS, bounds[i]);
+        if (strcmp(text[0], text[1]) == 0)
+            return bounds[i];
+    }
+    return x;
 }
 
 static bool number_of(const space_parameter *p, const json_t *value, double *ret)
@@ -230,7 +255,7 @@ static bool number_of(const space_parameter *p, const json_t *value, double *ret
         *ret = item_of(p, value);
         return *ret >= 0;
     }
-    *ret = json_number_value(value);
+    *ret = bound_of(p, json_number_value(value));
     return json_is_number(value) && *ret >= p->min && *ret <= p->max &&
            (p->kind == SPACE_DOUBLE || json_is_integer(value));
 }

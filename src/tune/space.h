@@ -16,6 +16,9 @@
 
 #include <stdbool.h>
 
+/* Of numbers in JSON: so many survive being written and read. */
+enum { SPACE_DIGITS = 15 };
+
 enum { SPACE_PARAMETERS_MOST = 64, SPACE_ITEMS_MOST = 1000 };
 
 typedef enum space_kind { SPACE_DOUBLE, SPACE_INTEGER, SPACE_CATEGORICAL, SPACE_DISCRETE } space_kind;
@@ -50,7 +53,8 @@ void space_unit(const space *s, const double *point, double *ret);
 
 /* {"trainer.optimizer.lr": 0.01, ...}. A word that is JSON, as "[16, 16]" or "true", stands for that. */
 json_t *space_values(const space *s, const double *point);
-/* The point of such values. E_DATA names the parameter whose value is absent, or none of the space. */
+/* The point of such values, also after they were written with SPACE_DIGITS. E_DATA names the parameter whose value is
+ * absent, or none of the space. */
 MUST_USE status space_point_of(const space *s, const json_t *values, double *ret, error *err);
 
 /* What decides what is proposed, as JSON: to tell one space from another. */

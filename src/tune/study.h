@@ -20,7 +20,7 @@
 #include "tune/space.h"
 
 /* Of numbers in records: so many survive being written and read. */
-enum { STUDY_DIGITS = 15 };
+enum { STUDY_DIGITS = SPACE_DIGITS };
 
 typedef enum trial_state {
     TRIAL_RUNNING,

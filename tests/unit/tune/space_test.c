@@ -74,6 +74,39 @@ static void points_are_found_again(void **state)
     }
 }
 
+/* More digits than are written. */
+static void many_digits_survive(void **state)
+{
+    (void)state;
+    static const double longs[] = {0.12345678901234567, 2};
+    static const char *const long_words[] = {"0.98765432109876543", "[0.12345678901234567]"};
+    static const space_parameter p[] = {
+        {.name = "narrow", .min = 0.30000000000000004, .max = 0.30000000000000010},
+        {.name = "wide", .scale = SPACE_LOG, .is_scaled = true, .min = 1e-300, .max = 1e300},
+        {.name = "number", .kind = SPACE_DISCRETE, .numbers = longs, .n = 2},
+        {.name = "word", .kind = SPACE_CATEGORICAL, .words = long_words, .n = 2},
+    };
+    static const space s = {p, 4};
+    for (int k = 0; k <= 4; k++) {
+        double unit[4], point[4], again[4];
+        for (int i = 0; i < 4; i++)
+            unit[i] = 0.25 * k;
+        space_point(&s, unit, point);
+        assert_true(isfinite(point[1]) && point[1] >= 1e-300 && point[1] <= 1e300);
+        json_t *values = space_values(&s, point);
+        char *text = json_dumps(values, JSON_REAL_PRECISION(SPACE_DIGITS));
+        json_t *read = json_loads(text, 0, NULL);
+        error err = ERROR_INIT;
+        if (space_point_of(&s, read, again, &err) != OK)
+            fail_msg("%s", err.text);
+        assert_true(fabs(again[0] - point[0]) < 1e-15);
+        assert_memory_equal(again + 1, point + 1, 3 * sizeof *point);
+        json_decref(read);
+        free(text);
+        json_decref(values);
+    }
+}
+
 static void words_that_are_json_are_json(void **state)
 {
     (void)state;
@@ -173,6 +206,7 @@ int main(void)
         cmocka_unit_test(scales_are_those_of_their_names), cmocka_unit_test(points_are_found_again),
         cmocka_unit_test(words_that_are_json_are_json),    cmocka_unit_test(what_cannot_be_sampled_is_refused),
         cmocka_unit_test(sobol_is_joe_and_kuos),           cmocka_unit_test(scrambled_points_stay_even),
+        cmocka_unit_test(many_digits_survive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

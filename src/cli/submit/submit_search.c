@@ -70,7 +70,8 @@ int submit_search(const submit_request *o, const args *a, const target *t, error
 {
     char digest[65];
     const searching s = {.request = o, .args = a};
-    search_request r = {.dir = o->job.job_dir, .recovers = true, .command_line = submit_trial_line, .user = &s};
+    search_request r = {.dir = o->job.job_dir, .recovers = true, .command_line = submit_trial_line, .user = &s,
+                        .environment = {.shares_cpus = t->is_here}};
     const search_choice choice = {
         .asked = o->job.search,
         .config_path = o->config_path,
@@ -85,7 +86,10 @@ int submit_search(const submit_request *o, const args *a, const target *t, error
     };
     if (!t->keeps_files_here)
         return status_exit_code(FAIL(err, E_UNSUPPORTED, "submit: hyperparameters: a search reads the results of its "
-                                     "trials on this machine; give --target local"));
+                                     "trials on this machine, which does not see the job dirs of --target %s; give "
+                                     "local, compose or slurm", t->name));
+    if (args_has(a, "async"))
+        return status_exit_code(FAIL(err, E_USAGE, "submit: --async: a search waits for its trials"));
     status st = search_choose(&choice, o->resolved, digest, &r, err);
     if (st != OK) {
         error_prepend(err, "submit: hyperparameters");
@@ -94,7 +98,7 @@ int submit_search(const submit_request *o, const args *a, const target *t, error
     if (!args_has(a, "dry-run"))
         return search_run(&r, err);
     if (!args_has(a, "json"))
-        printf("\na search by %s: %d trials, %d at a time; the tasks above are those of one\n", r.sampler->name,
-               r.trials, r.parallel);
+        printf("\na search by %s for the %s %s: %d trials, %d at a time; the tasks above are those of one\n",
+               r.sampler->name, r.better > 0 ? "largest" : "least", r.metric, r.trials, r.parallel);
     return 0;
 }

@@ -35,7 +35,7 @@ typedef struct target {
     bool is_here;          /* all tasks are on this machine */
     bool begins_again;     /* the whole job, by itself */
     bool lives_on;         /* without us, after --async */
-    bool keeps_files_here; /* the job dir is this machine's */
+    bool keeps_files_here; /* this machine sees the job dir, under the same path */
     /* Reads and checks the target's flags; NULL: there is nothing to read. */
     status (*prepare)(launch *l, error *err);
     /* Which task runs where; the caller closes it. */

@@ -274,6 +274,7 @@ const target target_compose = {
     .name = "compose",
     .group = TARGET_GROUP("compose"),
     .is_here = true,
+    .keeps_files_here = true,
     .prepare = target_compose_prepare,
     .plan = plan,
     .write = write_file,

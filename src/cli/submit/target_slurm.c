@@ -62,6 +62,7 @@ const target target_slurm = {
     .group = TARGET_GROUP("slurm"),
     .begins_again = true,
     .lives_on = true,
+    .keeps_files_here = true, /* the file system is shared */
     .plan = plan,
     .write = write_script,
     .run = run,

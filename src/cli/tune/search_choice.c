@@ -3,6 +3,7 @@
 #include "cli/run/model_archive.h"
 #include "common/base/alloc.h"
 #include "metric/goal.h"
+#include "metric/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +39,31 @@ static status check_keys(const search_choice *choice, error *err)
     return st;
 }
 
-/* What TensorBoard has below a folder of names is here the metric's name alone. */
-static const char *metric_of_tag(const char *tag)
+/* Whether the configuration lists a metric of this name. */
+static bool is_listed(const config *c, const char *name)
 {
-    const char *slash = strrchr(tag, '/');
-    return slash ? slash + 1 : tag;
+    size_t n = 0;
+    bool is_there = false;
+    metric_settings *listed = metric_settings_create(c);
+    const char *const *names = metric_settings_names(listed, &n);
+    for (size_t i = 0; i < n; i++)
+        is_there = is_there || strcmp(names[i], name) == 0;
+    metric_settings_destroy(&listed);
+    return is_there;
+}
+
+/* What TensorBoard has below a folder of names is here the metric's name alone; and Keras' "epoch_val_acc" is accuracy,
+ * unless a metric has that name. */
+static const char *metric_of_tag(const char *tag, const config *c)
+{
+    static const char *const fronts[] = {"epoch_", "val_", "validation_"};
+    const char *slash = strrchr(tag, '/'), *name = slash ? slash + 1 : tag;
+    if (is_listed(c, name))
+        return name;
+    for (size_t i = 0; i < COUNT_OF(fronts); i++)
+        if (strncmp(name, fronts[i], strlen(fronts[i])) == 0)
+            name += strlen(fronts[i]);
+    return strcmp(name, "acc") == 0 && !is_listed(c, name) ? "accuracy" : name;
 }
 
 static status choose_metric(const search_choice *choice, const config *c, search_request *r, error *err)
@@ -62,7 +83,7 @@ static status choose_metric(const search_choice *choice, const config *c, search
     r->better = goal.at[0].sign;
     if (choice->metric || !asked->metric)
         return OK;
-    r->metric = metric_of_tag(asked->metric);
+    r->metric = metric_of_tag(asked->metric, c);
     r->better = asked->better ? asked->better : 1; /* as AI Platform has it */
     return OK;
 }

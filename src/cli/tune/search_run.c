@@ -1,7 +1,6 @@
 #include "cli/tune/search_run.h"
 
 #include "cli/tune/hparams.h"
-#include "cli/tune/trial_process.h"
 #include "cli/tune/trial_result.h"
 #include "cli/tune/trials_plot.h"
 #include "cli/tune/tune_report.h"
@@ -314,7 +313,7 @@ static status search_all(searching *s, error *err)
     TRY(st);
     tell_what_is_there(s);
     TRY(hparams_write(&s->study, s->request->dir, s->request->metric, err));
-    TRY(trial_processes_open(s->request->parallel, &s->processes, err));
+    TRY(trial_processes_open(s->request->parallel, s->request->environment, &s->processes, err));
     st = turn_until_end(s, err);
     status plotted = plot_trials(s, st == OK ? err : NULL);
     TRY(st != OK ? st : plotted);

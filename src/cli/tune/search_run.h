@@ -17,6 +17,7 @@
 #ifndef TEQUIO_CLI_TUNE_SEARCH_RUN_H
 #define TEQUIO_CLI_TUNE_SEARCH_RUN_H
 
+#include "cli/tune/trial_process.h"
 #include "tune/sampler.h"
 #include "tune/stopping.h"
 
@@ -36,6 +37,7 @@ typedef struct search_request {
      * configuration, a JSON object of dotted keys. The caller frees the words and the list. */
     char **(*command_line)(const void *user, const char *job_dir, const char *values);
     const void *user;
+    trial_environment environment;
 } search_request;
 
 /* The exit code: 0 with at least one complete trial, 143 after a signal. */

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
-status trial_processes_open(int places, trial_processes *ret, error *err)
+status trial_processes_open(int places, trial_environment environment, trial_processes *ret, error *err)
 {
-    trial_processes t = {.places = places, .signals = SIGNALS_INIT};
+    trial_processes t = {.places = places, .environment = environment, .signals = SIGNALS_INIT};
     TRY(signals_open(true, &t.signals, err));
     int cpus = thread_cpus() / places;
     t.threads = cpus > 1 ? cpus : 1;
@@ -67,9 +67,10 @@ static char **environment_of(const trial_processes *t, int number)
         if (!is_ours)
             e[n++] = xstrdup(*from);
     }
-    e[n++] = xasprintf("TF_CONFIG={\"task\": {\"trial\": \"%d\"}}", number);
     e[n++] = xasprintf("CLOUD_ML_TRIAL_ID=%d", number);
-    if (!getenv("OMP_NUM_THREADS"))
+    if (t->environment.has_tf_config)
+        e[n++] = xasprintf("TF_CONFIG={\"task\": {\"trial\": \"%d\"}}", number);
+    if (t->environment.shares_cpus && !getenv("OMP_NUM_THREADS"))
         e[n] = xasprintf("OMP_NUM_THREADS=%d", t->threads);
     return e;
 }

@@ -17,21 +17,27 @@ typedef struct trial_process {
     bool is_leaving;  /* it was asked to */
 } trial_process;
 
+/* What trials are told beside their number, CLOUD_ML_TRIAL_ID. */
+typedef struct trial_environment {
+    bool has_tf_config; /* TF_CONFIG with nothing but task.trial; otherwise there is none */
+    bool shares_cpus;   /* they compute on this machine: OMP_NUM_THREADS, if it has none, deals it out */
+} trial_environment;
+
 typedef struct trial_processes {
     trial_process *at; /* [places] */
     int places, running;
-    int threads;       /* OMP_NUM_THREADS of each, where the environment has none */
+    trial_environment environment;
+    int threads;       /* of each, where they share this machine's */
     bool is_stopping;  /* a signal asked for an end */
     signals signals;
     struct pollfd *polls;
 } trial_processes;
 
-MUST_USE status trial_processes_open(int places, trial_processes *ret, error *err);
+MUST_USE status trial_processes_open(int places, trial_environment environment, trial_processes *ret, error *err);
 /* Kills what still runs. */
 void trial_processes_close(trial_processes *t);
 
-/* There must be a free place. argv[0] included. The trial reads its number in CLOUD_ML_TRIAL_ID and in TF_CONFIG's
- * task.trial. E_IO. */
+/* There must be a free place. argv[0] included. E_IO. */
 MUST_USE status trial_processes_start(trial_processes *t, int number, char *const *argv, const char *log_path,
                                       error *err);
 

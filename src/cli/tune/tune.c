@@ -102,6 +102,7 @@ static status choose(tuning *t, error *err)
     TRYF(search_choose(&choice, t->config, t->digest, &t->request, err), err, "tune");
     t->request.command_line = command_line;
     t->request.user = t;
+    t->request.environment = (trial_environment){.has_tf_config = true, .shares_cpus = true};
     return OK;
 }
 

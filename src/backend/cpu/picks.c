@@ -1,7 +1,9 @@
 #include "backend/cpu/picks.h"
 
 #include "backend/cpu/lanes.h"
+#include "backend/cpu/pick_segments.h"
 #include "backend/cpu/team.h"
+#include "backend/pick_order.h"
 
 #include <string.h>
 
@@ -29,6 +31,8 @@ typedef struct picks_task {
     const char *from;
     const int64_t *at;
     picks_fn combine;
+    pick_segments segments;
+    char *aside; /* [outer, pick_segments_most(n), inner]: segments of rows with several, but for the last */
 } picks_task;
 
 #define PICK_ELEMENTS(name, type)                                                                  \
@@ -119,14 +123,14 @@ static picks_fn setter(dtype t)
     }
 }
 
-picks_fn picks_combiner(scatter_reduction r, dtype t)
+picks_rule picks_rule_of(scatter_reduction r, dtype t)
 {
     static const picks_fn f32[] = {NULL, add_f32, mul_f32, max_f32, min_f32};
     static const picks_fn i32[] = {NULL, add_i32, mul_i32, max_i32, min_i32};
     static const picks_fn i64[] = {NULL, add_i64, mul_i64, max_i64, min_i64};
-    if (r == SCATTER_SET)
-        return setter(t);
-    return t == DT_F32 ? f32[r] : t == DT_I32 ? i32[r] : t == DT_I64 ? i64[r] : NULL;
+    picks_fn combine = t == DT_F32 ? f32[r] : t == DT_I32 ? i32[r] : t == DT_I64 ? i64[r] : NULL;
+    return (picks_rule){.combine = r == SCATTER_SET ? setter(t) : combine,
+                        .is_rounded = t == DT_F32 && (r == SCATTER_ADD || r == SCATTER_MUL)};
 }
 
 static int64_t edge(int64_t n, int64_t pieces, int64_t i)
@@ -140,12 +144,22 @@ static void combine_cell(const picks_task *t, int64_t o, int64_t row, int64_t co
     int64_t first = edge(r->size, r->n_rows, row), end = edge(r->size, r->n_rows, row + 1);
     int64_t begin = edge(r->inner, r->n_cols, col),
             width = edge(r->inner, r->n_cols, col + 1) - begin;
-    size_t bytes = (size_t)r->inner * r->element;
-    char *to = t->to + (size_t)(o * r->size) * bytes + (size_t)begin * r->element;
-    const char *from = t->from + (size_t)(o * r->n) * bytes + (size_t)begin * r->element;
-    for (int64_t i = 0; i < r->n; i++)
-        if (t->at[i] >= first && t->at[i] < end)
-            t->combine(to + (size_t)t->at[i] * bytes, from + (size_t)i * bytes, width);
+    size_t bytes = (size_t)r->inner * r->element, skip = (size_t)begin * r->element;
+    int64_t segment = o * pick_segments_most(r->n);
+    char *to = t->to + (size_t)(o * r->size) * bytes + skip;
+    const char *from = t->from + (size_t)(o * r->n) * bytes + skip;
+    for (int64_t i = 0; i < r->n; i++) {
+        bool is_new = t->at[i] < 0;
+        int64_t at = is_new ? ~t->at[i] : t->at[i];
+        char *y = to + (size_t)at * bytes;
+        if (at >= first && at < end && is_new) {
+            memcpy(t->aside + (size_t)segment * bytes + skip, y, (size_t)width * r->element);
+            memcpy(y, from + (size_t)i * bytes, (size_t)width * r->element);
+        } else if (at >= first && at < end) {
+            t->combine(y, from + (size_t)i * bytes, width);
+        }
+        segment += is_new;
+    }
 }
 
 static void combine_cells(int64_t begin, int64_t end, void *arg)
@@ -157,10 +171,56 @@ static void combine_cells(int64_t begin, int64_t end, void *arg)
                      cell % r->n_cols);
 }
 
-void picks_combine(const picks *r, void *data, const void *from, const int64_t *at,
-                   picks_fn combine)
+/* Segment i of a hot row: the last one is the row. */
+static char *segment_at(const picks_task *t, int64_t o, const hot_row *h, int64_t i)
 {
-    picks_task t = {.r = r, .to = data, .from = from, .at = at, .combine = combine};
+    const picks *r = t->r;
+    size_t bytes = (size_t)r->inner * r->element;
+    if (i == h->n_aside)
+        return t->to + (size_t)(o * r->size + h->row) * bytes;
+    int64_t segment = o * pick_segments_most(r->n) + t->segments.aside[h->first + i];
+    return t->aside + (size_t)segment * bytes;
+}
+
+/* The tree over the segments of hot rows; items are outer x hot rows x ranges of columns. */
+static void join_segments(int64_t begin, int64_t end, void *arg)
+{
+    const picks_task *t = arg;
+    const picks *r = t->r;
+    for (int64_t item = begin; item < end; item++) {
+        int64_t o = item / r->n_cols / t->segments.n_hot, col = item % r->n_cols;
+        const hot_row *h = &t->segments.hot[item / r->n_cols % t->segments.n_hot];
+        int64_t first = edge(r->inner, r->n_cols, col), n = h->n_aside + 1;
+        int64_t width = edge(r->inner, r->n_cols, col + 1) - first;
+        size_t skip = (size_t)first * r->element;
+        for (int64_t step = 1; step < n; step *= 2)
+            for (int64_t i = 0; i + step < n; i += 2 * step)
+                t->combine(segment_at(t, o, h, i) + skip, segment_at(t, o, h, i + step) + skip,
+                           width);
+        memcpy(segment_at(t, o, h, n - 1) + skip, segment_at(t, o, h, 0) + skip,
+               (size_t)width * r->element);
+    }
+}
+
+static size_t aside_bytes(const picks *r)
+{
+    return (size_t)(r->outer * pick_segments_most(r->n) * r->inner) * r->element;
+}
+
+size_t picks_workspace_bytes(const picks *r, const picks_rule *rule)
+{
+    return rule->is_rounded ? aside_bytes(r) + pick_segments_bytes(r->size, r->n) : 0;
+}
+
+void picks_combine(const picks *r, const picks_rule *rule, void *data, const void *from, int64_t *at,
+                   void *workspace)
+{
+    picks_task t = {.r = r, .to = data, .from = from, .at = at, .combine = rule->combine};
     int64_t cells = r->n_rows * r->n_cols;
+    if (rule->is_rounded) {
+        t.segments = pick_segments_find(at, r->n, r->size, workspace);
+        t.aside = (char *)workspace + pick_segments_bytes(r->size, r->n);
+    }
     team_for(r->outer * cells, cells * PICK_GRAIN / (r->n * r->inner + 1) + 1, combine_cells, &t);
+    team_for(r->outer * t.segments.n_hot * r->n_cols, 1, join_segments, &t);
 }

@@ -26,7 +26,7 @@ static void test_rows_are_those_the_indices_name(void **state)
         {"a middle axis", OP_GATHER, 2, {F32(3, 5, 2), I64(2, 3)}, GATHER_(1)},
         {"whole numbers", OP_GATHER, 2, {I64(6, 5), I32(2, 3)}, GATHER_(1)},
         {"bits", OP_GATHER, 2, {BOOL(5, 3), I64(700)}, GATHER_(0)},
-        {"one place", OP_GATHER, 2, {F32(5, 3), {DT_I64, {0}}}, GATHER_(0)},
+        {"one place", OP_GATHER, 2, {F32(5, 3), {DT_I64, {0}, NULL}}, GATHER_(0)},
         {"elements", OP_GATHER_ELEMENTS, 2, {F32(6, 7, 5), I64(6, 300, 4)}, ALONG(1, SET)},
         {"elements, bits", OP_GATHER_ELEMENTS, 2, {BOOL(9), I32(40)}, ALONG(0, SET)},
         {"parts", OP_GATHER_ND, 2, {I32(4, 5, 3), I64(2, 3, 2)}, BATCH(0, SET)},
@@ -47,7 +47,6 @@ static void test_gradients_are_added_in_the_order_of_the_indices(void **state)
         {"many of many", OP_GATHER_BWD, 2, {F32(4200, 2), I32(4200)}, BACK(0, 700, 2)},
         {"columns", OP_GATHER_BWD, 2, {F32(5, 50, 3), I64(50)}, BACK(1, 5, 9, 3)},
         {"a vector", OP_GATHER_BWD, 2, {F32(2, 30), I64(2, 30)}, BACK(0, 13)},
-        {"rows with many", OP_GATHER_BWD, 2, {F32(700, 70), I64(700)}, BACK(0, 3, 70)},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_both_agree(&cases[i]);
@@ -76,6 +75,38 @@ static void test_what_is_put_is_combined_in_that_order(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_both_agree(&cases[i]);
+}
+
+static void test_rows_with_many_picks_are_added_in_segments(void **state)
+{
+    (void)state;
+#define SOME_OFTEN(type, r)                                                                        \
+    {"often " #r, OP_SCATTER_ND, 3,                                                                \
+     {type(8, 3), NAMING(PICKS(100, 140), 240, 1), type(240, 3)}, BATCH(0, r)}
+    const both_case cases[] = {
+        {"a segment and a pick", OP_GATHER_BWD, 2, {F32(65, 5), NAMING(PICKS(65), 65)}, BACK(0, 8, 5)},
+        {"wide rows onto a base", OP_GATHER_BWD, 3,
+         {F32(273, 35), NAMING(PICKS(66, 3, 70, 0, 134), 273), F32(8, 35)}, BACK(0, 8, 35)},
+        {"columns", OP_GATHER_BWD, 2, {F32(3, 329, 2), NAMING(PICKS(65, 0, 200, 64), 329)},
+         BACK(1, 3, 8, 2)},
+        SOME_OFTEN(F32, SET), SOME_OFTEN(F32, ADD), SOME_OFTEN(F32, MUL), SOME_OFTEN(I64, MAX),
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_both_agree(&cases[i]);
+}
+
+/* Which most picks are of: more segments than a block joins at a time. */
+static void test_a_row_of_padding_has_the_bits_of_any_number_of_threads(void **state)
+{
+    (void)state;
+    const both_case c = {"", OP_GATHER_BWD, 2,
+                         {F32(10322, 1), NAMING(PICKS(1, 63, 64, 65, 10000, 0, 129), 10322)},
+                         BACK(0, 8, 1)};
+    const both_case wide = {"", OP_GATHER_BWD, 2,
+                            {F32(300, 150), NAMING(PICKS(1, 63, 0, 236), 300)}, BACK(0, 8, 150)};
+    for (int threads = 1; threads <= 2; threads++)
+        assert_both_agree_on(&c, threads);
+    assert_both_agree_on(&wide, 2);
 }
 
 /* A place that is not there, at number `at` of the indices. */
@@ -145,6 +176,8 @@ int main(void)
         KERNEL_TEST(test_rows_are_those_the_indices_name),
         KERNEL_TEST(test_gradients_are_added_in_the_order_of_the_indices),
         KERNEL_TEST(test_what_is_put_is_combined_in_that_order),
+        KERNEL_TEST(test_rows_with_many_picks_are_added_in_segments),
+        KERNEL_TEST(test_a_row_of_padding_has_the_bits_of_any_number_of_threads),
         KERNEL_TEST(test_a_place_that_is_not_there_is_named),
         KERNEL_TEST(test_reductions_of_bytes_are_refused_as_on_the_cpu),
     };

@@ -15,14 +15,19 @@ void must(status st, const error *err)
         fail_msg("%s: %s", status_name(st), err->text);
 }
 
-exec *both_engine(const backend_ops *ops, const graph *g, const flat *f)
+static exec *engine_on(const backend_ops *ops, const graph *g, const flat *f, int threads)
 {
     error err = ERROR_INIT;
     exec *e = NULL;
     exec_options o = {
-        .backend = ops, .device = {.threads = 1}, .flat = f, .graphs = &g, .n_graphs = 1};
+        .backend = ops, .device = {.threads = threads}, .flat = f, .graphs = &g, .n_graphs = 1};
     must(exec_create(&o, &e, &err), &err);
     return e;
+}
+
+exec *both_engine(const backend_ops *ops, const graph *g, const flat *f)
+{
+    return engine_on(ops, g, f, 1);
 }
 
 static graph_val negated(graph *g, const char *name, graph_val x)
@@ -108,6 +113,18 @@ static void put(void *to, dtype type, int64_t i, float x, int64_t whole)
     }
 }
 
+/* Rows take turns as long as they have picks. */
+static void fill_picks(const both_case *c, int64_t *at)
+{
+    int64_t left = graph_shape_elements(&c->in[1].shape);
+    for (int64_t turn = 0; left > 0; turn++)
+        for (int64_t row = 0; row < BOTH_ROWS && left > 0; row++)
+            if (turn < c->in[1].picks[row]) {
+                *at++ = row;
+                left--;
+            }
+}
+
 void both_fill(const both_case *c, const graph *g, exec *e)
 {
     static const float special[] = {
@@ -132,9 +149,11 @@ void both_fill(const both_case *c, const graph *g, exec *e)
                                  : (int64_t)rng_below(&r, at, 19) - 9;
             float x = rng_below(&r, at + 1, 12) ? rng_normal(&r, (uint64_t)k)
                                                 : special[rng_below(&r, at + 2, COUNT_OF(special))];
-            put(to, c->in[i].type, k, x, whole);
+            put(to, c->in[i].type, k, c->in[1].picks ? 1 + rng_normal(&r, (uint64_t)k) / 128 : x, whole);
         }
     }
+    if (c->in[1].picks)
+        fill_picks(c, exec_input(e, 0, "1", NULL));
 }
 
 static void compare(const both_case *c, const graph_value *v, const void *got, const void *want)
@@ -153,11 +172,12 @@ static void compare(const both_case *c, const graph_value *v, const void *got, c
     }
 }
 
-static void run_frame(const both_case *c, bool amid)
+static void run_frame(const both_case *c, bool amid, int threads)
 {
     error err = ERROR_INIT;
     graph *g = both_graph(c, amid);
-    exec *cpu = both_engine(&backend_cpu, g, NULL), *gpu = both_engine(&backend_cuda, g, NULL);
+    exec *cpu = engine_on(&backend_cpu, g, NULL, threads);
+    exec *gpu = both_engine(&backend_cuda, g, NULL);
     for (int turn = 0; turn < 2; turn++) {
         both_fill(c, g, cpu);
         both_fill(c, g, gpu);
@@ -175,9 +195,14 @@ static void run_frame(const both_case *c, bool amid)
     graph_destroy(&g);
 }
 
+void assert_both_agree_on(const both_case *c, int threads)
+{
+    run_frame(c, false, threads);
+    if (replaced(c) >= 0 && c->in[replaced(c)].type == DT_F32)
+        run_frame(c, true, threads);
+}
+
 void assert_both_agree(const both_case *c)
 {
-    run_frame(c, false);
-    if (replaced(c) >= 0 && c->in[replaced(c)].type == DT_F32)
-        run_frame(c, true);
+    assert_both_agree_on(c, 1);
 }

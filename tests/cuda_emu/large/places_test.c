@@ -77,7 +77,7 @@ static void rows_by_number(void **state)
     sorted[0] = (uint32_t)places - 1;
     launch_gather(s, &c, y, x, index);
     expect_last(y, INNER, 3);
-    launch_put(s, &c.at, LAUNCH_ADD, DT_F32, x, y, sorted, order);
+    launch_put(s, &c.at, LAUNCH_ADD, DT_F32, x, y, sorted, order, NULL);
     expect_last(x, all, 6);
 }
 

@@ -2,6 +2,7 @@
  */
 #include "backend/cuda/kernels/grid_sample.h"
 #include "backend/cuda/kernels/sort.h"
+#include "backend/cuda/kernels/sorted.cuh"
 #include "backend/cuda/kernels/walk.cuh"
 
 enum {
@@ -95,20 +96,6 @@ static KERNEL(THREADS, find, uint32_t *elements, float *weights, const float *gr
     }
 }
 
-/* The first of `sorted` that is not below x. */
-static __device__ __forceinline__ int64_t first_of(const uint32_t *sorted, int64_t n, uint32_t x)
-{
-    int64_t low = 0;
-    while (low < n) {
-        int64_t middle = low + (n - low) / 2;
-        if (sorted[middle] < x)
-            low = middle + 1;
-        else
-            n = middle;
-    }
-    return low;
-}
-
 /* A thread an element of x, TOGETHER channels at a time: what falls on it has the positions' order.
  */
 static KERNEL(THREADS, sum_up, float *dx, const float *dy, const uint32_t *sorted,
@@ -118,7 +105,7 @@ static KERNEL(THREADS, sum_up, float *dx, const float *dy, const uint32_t *sorte
     if (!IN(i < s.n * s.elements))
         return;
     int64_t image = i / s.elements, at = i - image * s.elements;
-    int64_t first = first_of(sorted, n, (uint32_t)i), channel = (int64_t)blockIdx.y * TOGETHER;
+    int64_t first = first_of(sorted, n, (uint64_t)i), channel = (int64_t)blockIdx.y * TOGETHER;
     for (; channel < s.channels; channel += (int64_t)gridDim.y * TOGETHER) {
         int64_t c = image * s.channels + channel;
         float sum[TOGETHER] = {};

@@ -23,11 +23,15 @@ typedef enum launch_reduction {
     LAUNCH_MIN,
 } launch_reduction;
 
-/* y[o][row] = y[o][row] and picks[o][i] combined, for every position i in its order. `sorted` are
- * the rows in theirs, and `order` the positions that name them, equal rows by position. Reductions
- * are of F32, I32 and I64; set takes any type. */
+size_t launch_put_workspace_bytes(const index_positions *at, dtype type);
+
+/* y[o][row] = y[o][row] and picks[o][i] combined, for every position i, in the order of
+ * backend/pick_order.h. `sorted` are the rows in theirs, and `order` the positions that name them, equal
+ * rows by position. Reductions are of F32, I32 and I64; set takes any type. The workspace is of
+ * launch_put_workspace_bytes, aligned to 8. */
 void launch_put(cuda_stream stream, const index_positions *at, launch_reduction r, dtype type,
-                void *y, const void *picks, const uint32_t *sorted, const uint32_t *order);
+                void *y, const void *picks, const uint32_t *sorted, const uint32_t *order,
+                void *workspace);
 
 #ifdef __cplusplus
 }

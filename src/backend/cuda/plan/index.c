@@ -1,11 +1,12 @@
 /*
  * Operators that put where indices say: the gradient of Gather, ScatterElements, ScatterND. Indices
- * become row numbers, the row numbers are sorted, and then every row takes what is its own. Floats
- * take it in the order of the indices, as on the CPU, so the bits are the CPU's.
+ * become row numbers, the row numbers are sorted, and then every row takes what is its own, in the order of
+ * backend/pick_order.h, as on the CPU, so the bits are the CPU's.
  */
 #include "backend/cuda/kernels/index.h"
 #include "backend/cuda/kernels/sort.h"
 #include "backend/cuda/plan/plan.h"
+#include "common/base/alloc.h"
 
 typedef struct index_state {
     index_positions at;
@@ -15,8 +16,14 @@ typedef struct index_state {
     int bits;  /* of a row number */
 } index_state;
 
-/* Four rows of numbers in the scratch memory: of rows, sorted, their order; workspace for sorting.
- */
+/* In the scratch memory: rows, sorted, their order, workspace for sorting; and that of the sums. */
+static size_t sort_bytes(const index_state *s)
+{
+    size_t bytes =
+        3 * (size_t)s->at.count * sizeof(uint32_t) + launch_sort_workspace_bytes(s->at.count);
+    return size_round_up(bytes, sizeof(uint64_t));
+}
+
 static status run_put(const cuda_node *n, const cuda_call *c, error *err)
 {
     const index_state *s = n->state;
@@ -29,7 +36,8 @@ static status run_put(const cuda_node *n, const cuda_call *c, error *err)
                                                .sorted = sorted,
                                                .order = order,
                                                .workspace = order + s->at.count});
-    launch_put(c->stream, &s->at, s->reduction, s->type, c->out[0], c->in[s->picks], sorted, order);
+    launch_put(c->stream, &s->at, s->reduction, s->type, c->out[0], c->in[s->picks], sorted, order,
+               (char *)c->scratch + sort_bytes(s));
     return OK;
 }
 
@@ -45,8 +53,7 @@ static status plan_put(cuda_node *n, index_state s, error *err)
     cuda_node_checks_indices(n, 1, &kept->at);
     n->body = run_put;
     n->state = kept;
-    n->scratch_bytes =
-        3 * (size_t)s.at.count * sizeof(uint32_t) + launch_sort_workspace_bytes(s.at.count);
+    n->scratch_bytes = sort_bytes(kept) + launch_put_workspace_bytes(&s.at, s.type);
     n->takes_inplace = graph_node_inplace(n->node) != GRAPH_NONE;
     return OK;
 }

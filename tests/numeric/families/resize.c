@@ -160,6 +160,8 @@ static const op_case pad_rows[] = {
     CASE(PAD, "nothing", 1, IN(X(2, 3)), PADS(.value = 2)),
     CASE(PAD, "scalar", 1, IN(SCALAR), PADS(.value = 2)),
     CASE(PAD, "long", 1, IN(X(60, 300)), PADS(.pads = {3, 40, 2, 5})),
+    CASE(PAD, "rows of pairs", 1, IN(X(3, 6)), PADS(.pads = {1, 0, 2, 0}, .value = 3)),
+    CASE(PAD, "rows of eights", 1, IN(X(5, 24)), PADS(.pads = {2, 0, 1, 0}, .value = 3)),
     CASE(PAD, "reflect", 1, IN(X(2, 5)), PADS(.mode = PAD_REFLECT, .pads = {0, 3, 0, 4})),
     CASE(PAD, "reflect, back and forth", 1, IN(X(3, 2)),
          PADS(.mode = PAD_REFLECT, .pads = {0, 5, 4, 0})),

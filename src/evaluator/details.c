@@ -1,17 +1,20 @@
 /* See details.h. */
 #include "evaluator/details.h"
 
+#include "common/base/alloc.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char per_class[] = "--per-class", errors[] = "--errors";
+static const char per_class[] = "--per-class", errors[] = "--errors", temperature[] = "--temperature";
 
 enum { EXAMPLE, LOSS, LABEL, PREDICTED, COLUMNS }; /* of worst_examples */
 
 bool details_any(const evaluation_details *d)
 {
-    return d->per_class || d->errors > 0;
+    return d->per_class || d->temperature || d->errors > 0;
 }
 
 static bool has_many_labels(const metric_source *s)
@@ -29,6 +32,8 @@ size_t details_options(const evaluation_details *d, const metric_source *source,
                                     .threshold = 0.5};
     if (d->errors > 0)
         ret[n++] = (metric_options){.kind = "worst_examples", .name = errors, .top_k = d->errors};
+    if (d->temperature)
+        ret[n++] = (metric_options){.kind = "temperature", .name = temperature};
     return n;
 }
 
@@ -105,15 +110,40 @@ static json_t *list_errors(const metric_source *source, const dataset *data, con
     return list;
 }
 
-/* --- both --- */
+/* --- the temperature --- */
+
+static json_t *tell_temperature(const metric_figures *f)
+{
+    static const struct {
+        const char *ending, *key;
+    } told[] = {{"", "temperature"},
+                {"_loss_before", "loss_before"},
+                {"_loss_after", "loss_after"},
+                {"_error_before", "expected_calibration_error_before"},
+                {"_error_after", "expected_calibration_error_after"}};
+    json_t *o = json_object();
+    for (size_t i = 0; i < COUNT_OF(told); i++) {
+        char name[48];
+        snprintf(name, sizeof name, "%s%s", temperature, told[i].ending);
+        json_object_set_new(o, told[i].key, number(metric_figures_find(f, name)->values[0]));
+    }
+    json_object_set_new(o, "bins", json_integer(METRIC_BINS));
+    return o;
+}
+
+/* --- all of them --- */
+
+static bool begins(const char *name, const char *beginning)
+{
+    return strncmp(name, beginning, strlen(beginning)) == 0;
+}
 
 static void forget(metric_figures *f)
 {
     size_t n = 0;
     for (size_t i = 0; i < f->n; i++) {
         const char *name = f->at[i].name;
-        bool is_ours = strncmp(name, per_class, strlen(per_class)) == 0 || strcmp(name, errors) == 0;
-        if (is_ours) {
+        if (begins(name, per_class) || begins(name, errors) || begins(name, temperature)) {
             free(f->at[i].name);
             free(f->at[i].values);
         } else {
@@ -131,6 +161,8 @@ json_t *details_take(const evaluation_details *d, const metric_source *source, c
         json_object_set_new(ret, "classes", list_classes(source, data, figures));
     if (d->errors > 0)
         json_object_set_new(ret, "errors", list_errors(source, data, figures));
+    if (d->temperature)
+        json_object_set_new(ret, "temperature", tell_temperature(figures));
     forget(figures);
     return ret;
 }

@@ -1,7 +1,7 @@
 /*
- * What one evaluation tells beside its metrics, if it is asked: figures of each class, and the examples that cost
- * most with their places in the data. They are counted as metrics are, so they too are the same to the bit however
- * the examples are split.
+ * What one evaluation tells beside its metrics, if it is asked: figures of each class, the examples that cost most
+ * with their places in the data, and by which temperature scores become probabilities. They are counted as metrics
+ * are, so they too are the same to the bit however the examples are split.
  *
  * Threads: pure functions.
  */
@@ -13,11 +13,12 @@
 
 #include <jansson.h>
 
-enum { DETAILS = 2 };
+enum { DETAILS = 3 };
 
 typedef struct evaluation_details {
     bool per_class;
-    int64_t errors; /* so many examples; 0: none */
+    bool temperature; /* that of the least loss */
+    int64_t errors;   /* so many examples; 0: none */
 } evaluation_details;
 
 bool details_any(const evaluation_details *d);
@@ -31,6 +32,9 @@ size_t details_options(const evaluation_details *d, const metric_source *source,
  *               example has several labels of yes or no, each of these is a class.
  *   "errors"    a list, the worst first: "example" (its number, as `tequio predict` has it), "place", "loss", and
  *               where it has one label "label" and "predicted": words, else numbers
+ *
+ *   "temperature"  that by which scores are divided for the least mean cross entropy: "temperature" (null: there is
+ *               none), "loss_before" and "loss_after", "expected_calibration_error_before" and "_after", "bins"
  *
  * The caller decrefs it. */
 json_t *details_take(const evaluation_details *d, const metric_source *source, const dataset *data,

@@ -2,6 +2,7 @@
 #include "metric/metric_state.h"
 
 #include "common/base/alloc.h"
+#include "common/base/host_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ void metric_state_fini(metric_state *s)
     free(s->sums);
     free(s->pairs);
     free(s->rows);
+    free(s->values);
     *s = (metric_state){.counts = NULL};
 }
 
@@ -30,7 +32,7 @@ void metric_state_clear(metric_state *s)
 {
     memset(s->counts, 0, s->n_counts * sizeof *s->counts);
     memset(s->sums, 0, s->n_sums * sizeof *s->sums);
-    s->n_pairs = s->n_sorted = s->n_rows = 0;
+    s->n_pairs = s->n_sorted = s->n_rows = s->n_values = 0;
 }
 
 /* --- pairs --- */
@@ -161,6 +163,69 @@ static status merge_rows(metric_state *into, const metric_state *from, error *er
     return OK;
 }
 
+/* --- predictions --- */
+
+static status reserve_values(metric_state *s, size_t n, error *err)
+{
+    if (n <= s->values_cap)
+        return OK;
+    host_memory host;
+    size_t cap = n > 2 * s->values_cap ? n : 2 * s->values_cap;
+    cap = cap < 4096 ? 4096 : cap;
+    TRY(host_memory_left(&host, err));
+    bool fits = (cap - s->values_cap) * sizeof *s->values <= host.left;
+    float *more = fits ? realloc(s->values, cap * sizeof *more) : NULL;
+    if (!more)
+        return FAIL(err, E_NOMEM, "no memory to keep %zu scores, 4 bytes each; take fewer examples (--range)", cap);
+    s->values = more;
+    s->values_cap = cap;
+    return OK;
+}
+
+status metric_state_add_values(metric_state *s, const float *values, size_t n, error *err)
+{
+    BUG_ON(s->values_each && s->values_each != n);
+    TRY(reserve_values(s, s->n_values + n, err));
+    memcpy(s->values + s->n_values, values, n * sizeof *values);
+    s->n_values += n;
+    s->values_each = n;
+    return OK;
+}
+
+static status merge_values(metric_state *into, const metric_state *from, error *err)
+{
+    TRY(reserve_values(into, into->n_values + from->n_values, err));
+    if (from->n_values)
+        memcpy(into->values + into->n_values, from->values, from->n_values * sizeof *from->values);
+    into->n_values += from->n_values;
+    into->values_each = into->values_each ? into->values_each : from->values_each;
+    return OK;
+}
+
+typedef struct kept {
+    const float *at;
+    size_t n;
+} kept;
+
+/* By their bytes, so that every order becomes the same. */
+static int compare_kept(const void *a, const void *b)
+{
+    const kept *x = a, *y = b;
+    return memcmp(x->at, y->at, x->n * sizeof *x->at);
+}
+
+static void save_values(const metric_state *s, buf *to)
+{
+    size_t each = s->values_each, n = each ? s->n_values / each : 0;
+    kept *order = xcalloc(n + 1, sizeof *order);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (kept){s->values + i * each, each};
+    qsort(order, n, sizeof *order, compare_kept);
+    for (size_t i = 0; i < n; i++)
+        buf_add(to, order[i].at, each * sizeof *order[i].at);
+    free(order);
+}
+
 /* --- merging --- */
 
 status metric_state_merge(metric_state *into, metric_state *from, error *err)
@@ -168,6 +233,7 @@ status metric_state_merge(metric_state *into, metric_state *from, error *err)
     BUG_ON(into->n_counts != from->n_counts || into->n_sums != from->n_sums);
     TRY(reserve_pairs(into, into->n_pairs + from->n_pairs, err));
     TRY(merge_rows(into, from, err));
+    TRY(merge_values(into, from, err));
     for (size_t i = 0; i < into->n_counts; i++)
         into->counts[i] += from->counts[i];
     for (size_t i = 0; i < into->n_sums; i++)
@@ -197,12 +263,15 @@ void metric_state_save(metric_state *s, buf *to)
     add_u64(to, s->n_sums);
     add_u64(to, s->n_pairs);
     add_u64(to, s->n_rows);
+    add_u64(to, s->n_values);
+    add_u64(to, s->values_each);
     buf_add(to, s->counts, s->n_counts * sizeof *s->counts);
     buf_add(to, s->sums, s->n_sums * sizeof *s->sums);
     if (s->n_pairs)
         buf_add(to, s->pairs, s->n_pairs * sizeof *s->pairs);
     if (s->n_rows)
         buf_add(to, s->rows, s->n_rows * sizeof *s->rows);
+    save_values(s, to);
 }
 
 static status take(void *to, size_t wanted, const char **from, size_t *bytes, error *err)
@@ -241,10 +310,10 @@ static status check_loaded(const metric_state *s, error *err)
 
 status metric_state_load(metric_state *s, const char **from, size_t *bytes, error *err)
 {
-    uint64_t n[4];
+    uint64_t n[6];
     TRY(take(n, sizeof n, from, bytes, err));
     if (n[0] != s->n_counts || n[1] != s->n_sums || n[2] > *bytes / sizeof *s->pairs ||
-        n[3] > *bytes / sizeof *s->rows)
+        n[3] > *bytes / sizeof *s->rows || n[4] > *bytes / sizeof *s->values || (n[5] ? n[4] % n[5] : n[4]))
         return FAIL(err, E_DATA,
                     "a metric's state has %llu counts, %llu sums, %llu pairs and %llu rows in %zu bytes, not %zu "
                     "counts and %zu sums: it is of another metric",
@@ -258,5 +327,9 @@ status metric_state_load(metric_state *s, const char **from, size_t *bytes, erro
     TRY(reserve_rows(s, (size_t)n[3], err));
     TRY(take(s->rows, (size_t)n[3] * sizeof *s->rows, from, bytes, err));
     s->n_rows = (size_t)n[3];
+    TRY(reserve_values(s, (size_t)n[4], err));
+    TRY(take(s->values, (size_t)n[4] * sizeof *s->values, from, bytes, err));
+    s->n_values = (size_t)n[4];
+    s->values_each = (size_t)n[5];
     return check_loaded(s, err);
 }

@@ -1,11 +1,12 @@
 /*
- * What a metric has counted so far: integers, exact sums, pairs of numbers that wait to be ranked, and rows of
- * examples that wait for others of their key.
+ * What a metric has counted so far: integers, exact sums, pairs of numbers that wait to be ranked, rows of
+ * examples that wait for others of their key, and predictions that are kept whole.
  * States of parts of the examples merge, in any order and grouping, to the state of all of them, to the bit;
  * so they can be made by other threads and processes, and be written and read.
  *
- * Memory: 8 bytes a count, 552 a sum, 8 a pair, 40 a row; pairs are one for each label that counts, and only rank
- * metrics keep them; rows are one for each example, of metrics that compare examples.
+ * Memory: 8 bytes a count, 552 a sum, 8 a pair, 40 a row, 4 a value; pairs are one for each label that counts, and
+ * only rank metrics keep them; rows are one for each example, of metrics that compare examples; values are a
+ * temperature's.
  * Threads: one at a time.
  */
 #ifndef TEQUIO_METRIC_METRIC_STATE_H
@@ -26,7 +27,9 @@ typedef struct metric_state {
     exact_sum *sums;
     uint64_t *pairs; /* metric_pair; the first n_sorted in ascending order */
     metric_row *rows; /* in any order until they are sorted */
-    size_t n_counts, n_sums, n_pairs, n_sorted, pairs_cap, n_rows, rows_cap;
+    float *values;    /* in any order of predictions until they are sorted */
+    size_t n_counts, n_sums, n_pairs, n_sorted, pairs_cap, n_rows, rows_cap, n_values, values_cap;
+    size_t values_each; /* of a prediction; 0: none is kept yet */
 } metric_state;
 
 /* E_NOMEM. */
@@ -48,6 +51,9 @@ void metric_sort_pairs(uint64_t *pairs, size_t n);
 MUST_USE status metric_state_add_row(metric_state *s, const metric_row *row, error *err);
 /* By key, then by place. */
 void metric_state_sort_rows(metric_state *s);
+
+/* The values of a prediction, of all as many. E_NOMEM, also where the host's memory is nearly used up. */
+MUST_USE status metric_state_add_values(metric_state *s, const float *values, size_t n, error *err);
 
 /* The shapes are equal. E_NOMEM. */
 MUST_USE status metric_state_merge(metric_state *into, metric_state *from, error *err);

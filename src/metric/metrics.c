@@ -145,7 +145,7 @@ static status open_metric(metric *m, const metric_options *o, const metric_sourc
 static bool is_taken(const char *name)
 {
     static const char *const taken[] = {"step", "epochs_done", "final", "examples",
-                                        "seconds", "model", "data", "classes", "errors"};
+                                        "seconds", "model", "data", "classes", "errors", "temperature"};
     for (size_t i = 0; i < COUNT_OF(taken); i++)
         if (strcmp(name, taken[i]) == 0)
             return true;
@@ -298,7 +298,7 @@ status metrics_check(const metric_list *m, error *err)
 
 /* --- bytes --- */
 
-static const char magic[8] = "TQMETR1";
+static const char magic[8] = "TQMETR2";
 
 void metrics_save(metric_list *m, buf *to)
 {

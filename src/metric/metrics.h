@@ -72,7 +72,7 @@ typedef enum metric_average {
 
 typedef enum metric_encoding { METRIC_BIO, METRIC_BIOUL, METRIC_IOB1, METRIC_BMES } metric_encoding;
 
-enum { METRIC_NGRAMS = 8, METRIC_NO_LABEL = -1 };
+enum { METRIC_NGRAMS = 8, METRIC_NO_LABEL = -1, METRIC_BINS = 15 };
 
 /* Each kind takes some of these. Lists are borrowed while metrics are open. */
 typedef struct metric_options {
@@ -91,6 +91,7 @@ typedef struct metric_options {
     size_t n_tags;
     const char *const *ignore_classes; /* spans of these labels do not count */
     size_t n_ignore_classes;
+    int64_t bins;                 /* 0: METRIC_BINS */
     int64_t ngram_size;           /* 0: 2 */
     const double *ngram_weights;  /* NULL: four of 0.25 */
     size_t n_ngram_weights;

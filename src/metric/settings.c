@@ -79,6 +79,7 @@ static metric_options read_one(arena *a, const config *c)
         .average = (metric_average)choice(c, "average", averages, COUNT_OF(averages)),
         .threshold = config_f64(c, "threshold"),
         .encoding = encoding_of(c, "label_encoding"),
+        .bins = config_int(c, "bins"),
         .ngram_size = config_int(c, "ngram_size"),
     };
     o.labels = integers(a, c, "labels", &o.n_labels);

@@ -12,7 +12,7 @@ import math
 from collections import Counter
 
 import numpy as np
-from scipy import special, stats
+from scipy import optimize, special, stats
 from sklearn import metrics as sk
 
 rng = np.random.default_rng(20)
@@ -53,6 +53,49 @@ def worst(losses, labels, predicted, name="worst", n=7):
     order = [i for i in np.argsort(-losses, kind="stable") if not math.isnan(losses[i])][:n]
     return metric("worst_examples", {name: [[int(i), losses[i], float(labels[i]), float(predicted[i])] for i in order]},
                   top_k=n, name=name)
+
+
+def calibration_error(confidence, right, bins):
+    """Guo et al. 2017: bins of equal width, each with its upper end."""
+    bin_of = np.ceil(confidence * bins).astype(int) - 1
+    return sum(abs(right[bin_of == k].mean() - confidence[bin_of == k].mean()) * np.mean(bin_of == k)
+               for k in set(bin_of))
+
+
+def calibration(logits, labels, bins):
+    """Of scores of classes [n, classes]."""
+    p = special.softmax(logits.astype(np.float64), axis=-1)
+    return calibration_error(p.max(-1), p.argmax(-1) == labels, bins)
+
+
+def temperature(logits, labels):
+    """Of the least mean cross entropy: where its derivative by 1/T is 0."""
+    z, rows = logits.astype(np.longdouble), np.arange(len(labels))
+
+    def loss(b):
+        x = b * z
+        top = x.max(-1, keepdims=True)
+        return float((np.log(np.exp(x - top).sum(-1)) + top[:, 0] - x[rows, labels]).mean())
+
+    def slope(b):
+        e = np.exp(b * z - (b * z).max(-1, keepdims=True))
+        return float(((e * z).sum(-1) / e.sum(-1) - z[rows, labels]).mean())
+
+    if not (slope(0.01) < 0 < slope(100.0)):
+        b = math.nan
+    else:
+        b = optimize.brentq(slope, 0.01, 100.0, xtol=1e-15, rtol=1e-15)
+    after = (math.nan, math.nan) if math.isnan(b) else (loss(b), calibration(b * logits.astype(np.float64), labels, 15))
+    return metric("temperature", {"fitted": 1 / b, "fitted_loss_before": loss(1.0), "fitted_loss_after": after[0],
+                                  "fitted_error_before": calibration(logits, labels, 15),
+                                  "fitted_error_after": after[1]}, name="fitted")
+
+
+def calibrations(logits, labels):
+    name = "expected_calibration_error"
+    return [metric(name, {name: calibration(logits, labels, 15)}),
+            metric(name, {"ece10": calibration(logits, labels, 10)}, name="ece10", bins=10),
+            temperature(logits, labels)]
 
 
 def tie_break(scores, labels):
@@ -97,6 +140,7 @@ def of_classes(name, n, classes, quantum, ignored=0):
     logs = special.log_softmax(s.astype(np.float64), axis=-1)[np.arange(len(y)), y]
     losses = np.concatenate([np.full(ignored, np.nan), -logs])
     metrics.append(worst(losses, labels, scores.argmax(-1)))
+    metrics += calibrations(s, y)
     for average in ("micro", "macro", "weighted"):
         metrics.append(metric("fbeta", named(average, prf(y, predicted, labels=every, average=average, beta=0.5)),
                               beta=0.5, average=average, name=average))
@@ -133,6 +177,7 @@ def of_yes_no(name, n, quantum, only=None):
                 metric("average_precision", {"average_precision": ap}, positive_label=1),
                 metric("boolean_accuracy", {"boolean_accuracy": sk.accuracy_score(labels, predicted)}),
                 metric("accuracy", {"accuracy": sk.accuracy_score(labels, predicted)}),
+                *calibrations(np.stack([0 * scores, scores], -1), labels),
                 worst(np.logaddexp(0, scores.astype(float)) - labels * scores.astype(float), labels, predicted),
                 metric("f1", named("f1", [x[0] for x in prf(labels, predicted, labels=[1], average=None)[:3]]),
                        positive_label=1),

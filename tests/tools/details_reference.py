@@ -70,6 +70,33 @@ elif kind == "labels":
 else:
     losses = [(line["prediction"][0] - float(row["y"])) ** 2 for row, line in zip(rows, lines)]
 
+def softmax(row, b):
+    powers = [math.exp(b * (x - max(row))) for x in row]
+    return [p / sum(powers) for p in powers]
+
+
+def calibration_error(probs, labels):
+    bins = {}
+    for p, label in zip(probs, labels):
+        bins.setdefault(math.ceil(max(p) * 15), []).append((max(p), p.index(max(p)) == label))
+    return sum(abs(sum(c for c, _ in b) - sum(right for _, right in b)) for b in bins.values()) / len(labels)
+
+
+if "temperature" in told:
+    t = told["temperature"]
+    b = 1 / t["temperature"]
+    if kind == "classes":
+        logits, labels = [line["logits"] for line in lines], [words.index(row["color"]) for row in rows]
+    else:
+        logits = [[0, z] for line in lines for z in line["logits"]]
+        labels = [y for row in rows for y in row["label"]]
+    slope = sum(sum(p * x for p, x in zip(softmax(z, b), z)) - z[y] for z, y in zip(logits, labels)) / len(labels)
+    assert abs(slope) < 1e-6, slope
+    for end, factor in (("before", 1), ("after", b)):
+        probs = [softmax(z, factor) for z in logits]
+        assert near(t["loss_" + end], -sum(math.log(p[y]) for p, y in zip(probs, labels)) / len(labels))
+        assert near(t["expected_calibration_error_" + end], calibration_error(probs, labels))
+
 worst = sorted(losses, reverse=True)[: len(told["errors"])]
 assert told["errors"] and near(sum(losses) / len(losses), told["loss"])
 for one, loss in zip(told["errors"], worst):

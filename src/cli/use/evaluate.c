@@ -6,6 +6,7 @@
 #include "cli/use/evaluation_tables.h"
 #include "cli/use/predictions.h"
 #include "cli/use/shares.h"
+#include "cli/use/temperature.h"
 #include "cli/use/trained_model.h"
 #include "common/base/json.h"
 #include "evaluator/evaluator.h"
@@ -94,7 +95,8 @@ static status evaluate(const args *a, trained_model *s, error *err)
         .batch_key = "--batch-size",
         .data_path = data,
         .vocabulary = s->vocabulary,
-        .details = {.per_class = args_has(a, "per-class"), .errors = args_count(a, "errors", 0)},
+        .details = {.per_class = args_has(a, "per-class"), .temperature = args_has(a, "temperature"),
+                    .errors = args_count(a, "errors", 0)},
     };
     dataset_part part;
     TRY(trained_model_part(a, &part, &request.part, err));
@@ -103,6 +105,8 @@ static status evaluate(const args *a, trained_model *s, error *err)
     TRY(evaluate_shared(&request, args_count(a, "workers", 1), &found, err));
     const char *named = s->unpacked ? a->operands[0] : s->model;
     status st = print_result(&found, a, named, data, err);
+    if (st == OK && request.details.temperature)
+        st = temperature_keep(s, json_object_get(found.details, "temperature"), data, err);
     result_fini(&found);
     predictions lines = {.path = args_text(a, "predictions-output-file")};
     return st == OK && lines.path ? predictions_write(&lines, &request, err) : st;
@@ -137,7 +141,10 @@ static const flag evaluate_flags[] = {
     {"per-class", 0, FLAG_SWITCH, NULL, TELL, "Precision, recall, F1 and number of labels of each class too.", 0, 0},
     {"errors", 0, FLAG_COUNT, "N", TELL,
      "The N examples with the largest loss too, and where each stands in the data.", 1, 1000000},
-    {"json", 0, FLAG_SWITCH, NULL, TELL, "Print JSON where --per-class or --errors would print tables.", 0, 0},
+    {"temperature", 0, FLAG_SWITCH, NULL, TELL,
+     "Fit the temperature that makes the model's probabilities right on these data, which the model should not have "
+     "been trained on, and keep it beside the model: predict --temperature fitted takes it.", 0, 0},
+    {"json", 0, FLAG_SWITCH, NULL, TELL, "Print JSON where the flags above would print tables.", 0, 0},
     {"output-file", 0, FLAG_PATH, "FILE", OUTPUT, "Write the metrics there too, as JSON.", 0, 0},
     {"predictions-output-file", 0, FLAG_PATH, "FILE", OUTPUT,
      "Write what the model says to each example there, as lines of JSON (predict).", 0, 0},
@@ -150,8 +157,8 @@ const command command_evaluate = {
     .max_operands = 2,
     .summary = "Evaluate a trained model and print its metrics as JSON.",
     .about =
-        "Evaluates a model over a whole set of examples and prints its metrics as JSON, or, with --per-class or "
-        "--errors, as tables. Of a "
+        "Evaluates a model over a whole set of examples and prints its metrics as JSON, or, with --per-class, "
+        "--errors or --temperature, as tables. Of a "
         "job dir the final model.safetensors is taken, or the newest checkpoint where training "
         "goes on; model.tar.gz, a checkpoint folder or a .safetensors file may be named as well.",
     .flags = evaluate_flags,

@@ -27,7 +27,7 @@ static void print_figures(const json_t *evaluation)
         widest = strlen(name) > widest ? strlen(name) : widest;
     json_object_foreach((json_t *)(uintptr_t)evaluation, name, value)
     {
-        if (strcmp(name, "classes") == 0 || strcmp(name, "errors") == 0)
+        if (strcmp(name, "classes") == 0 || strcmp(name, "errors") == 0 || json_is_object(value))
             continue;
         char *text = cell_of(value);
         printf("%-*s  %s\n", (int)widest, name, text);
@@ -95,6 +95,24 @@ static void print_table(const char *title, column *columns, size_t n, const json
         }
 }
 
+static void print_change(const json_t *t, const char *what, const char *before, const char *after)
+{
+    char *from = cell_of(json_object_get(t, before)), *to = cell_of(json_object_get(t, after));
+    printf("  %-26s  %s, then %s\n", what, from, to);
+    free(from);
+    free(to);
+}
+
+static void print_temperature(const json_t *t)
+{
+    char *text = cell_of(json_object_get(t, "temperature"));
+    printf("\ntemperature: %s\n", text);
+    print_change(t, "loss", "loss_before", "loss_after");
+    print_change(t, "expected calibration error", "expected_calibration_error_before",
+                 "expected_calibration_error_after");
+    free(text);
+}
+
 void evaluation_tables_print(const json_t *evaluation)
 {
     const json_t *classes = json_object_get(evaluation, "classes"), *errors = json_object_get(evaluation, "errors");
@@ -107,4 +125,6 @@ void evaluation_tables_print(const json_t *evaluation)
         print_table("classes", of_classes, COUNT_OF(of_classes), classes);
     if (errors)
         print_table("examples with the largest loss", of_errors, COUNT_OF(of_errors), errors);
+    if (json_object_get(evaluation, "temperature"))
+        print_temperature(json_object_get(evaluation, "temperature"));
 }

@@ -1,6 +1,6 @@
 /*
- * An evaluation with its details, as tables for people: what `tequio evaluate --per-class --errors N` prints where
- * nobody asks for JSON.
+ * An evaluation with its details, as tables for people: what `tequio evaluate` prints with --per-class, --errors or
+ * --temperature where nobody asks for JSON.
  *
  * Threads: main thread only.
  */
@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-/* Of the object that is printed as JSON otherwise: figures a line each, then "classes" and "errors" (details.h). */
+/* Of the object that is printed as JSON otherwise: figures a line each, then what details.h has. */
 void evaluation_tables_print(const json_t *evaluation);
 
 #endif

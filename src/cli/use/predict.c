@@ -4,6 +4,7 @@
  */
 #include "cli/commands.h"
 #include "cli/use/predictions.h"
+#include "cli/use/temperature.h"
 #include "cli/use/trained_model.h"
 #include "common/base/alloc.h"
 #include "common/base/log.h"
@@ -34,6 +35,8 @@ static status predict(const args *a, trained_model *s, error *err)
                        .with_inputs = args_has(a, "with-inputs"),
                        .is_silent = args_has(a, "silent"),
                        .limit = args_count(a, "limit", 0)};
+    if (args_has(a, "temperature"))
+        TRY(temperature_read(s, args_text(a, "temperature"), &how.temperature, err));
     return predictions_write(&how, &request, err);
 }
 
@@ -64,6 +67,9 @@ static const flag predict_flags[] = {
      "As AllenNLP's flag; nothing depends on it, and a warning says so.", 0, 0},
     {"with-inputs", 0, FLAG_SWITCH, NULL, OUTPUT,
      "Give what the model was shown too, as \"inputs\".", 0, 0},
+    {"temperature", 0, FLAG_TEXT, "T|fitted", OUTPUT,
+     "Divide logits by T before they become probabilities; fitted: as evaluate --temperature found it for these "
+     "weights.", 0, 0},
     {"silent", 0, FLAG_SWITCH, NULL, OUTPUT, "Print nothing on standard output.", 0, 0},
     {"output-file", 'o', FLAG_PATH, "FILE", OUTPUT,
      "Write there instead of to standard output; FILE is there once it is whole.", 0, 0},

@@ -1,5 +1,6 @@
 #include "cli/use/prediction_line.h"
 
+#include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "metric/best_span.h"
 
@@ -126,14 +127,14 @@ static void prediction_line_add_labels(buf *b, const evaluation_predictions *a, 
     buf_adds(b, "]");
 }
 
-static void add_softmax(buf *b, const float *scores, int64_t n)
+static void add_softmax(buf *b, const float *scores, int64_t n, double temperature)
 {
     double top = (double)scores[largest(scores, n, 1)], sum = 0.0;
     for (int64_t i = 0; i < n; i++)
-        sum += exp((double)scores[i] - top);
+        sum += exp(((double)scores[i] - top) / temperature);
     for (int64_t i = 0; i < n; i++) {
         buf_adds(b, i ? ", " : "");
-        prediction_line_number(b, exp((double)scores[i] - top) / sum);
+        prediction_line_number(b, exp(((double)scores[i] - top) / temperature) / sum);
     }
 }
 
@@ -161,7 +162,7 @@ static bool add_tags(buf *b, const evaluation_predictions *a, const graph_shape 
 }
 
 static void add_classes(buf *b, const evaluation_predictions *a, const evaluation_array *o,
-                        const float *scores, int64_t number)
+                        const float *scores, int64_t number, double temperature)
 {
     if (add_tags(b, a, &o->shape, scores, number))
         return;
@@ -170,7 +171,7 @@ static void add_classes(buf *b, const evaluation_predictions *a, const evaluatio
     if (o->shape.rank > 2)
         return;
     buf_adds(b, ", \"probs\": [");
-    add_softmax(b, scores, o->shape.dim[1]);
+    add_softmax(b, scores, o->shape.dim[1], temperature);
     buf_adds(b, "]");
 }
 
@@ -196,22 +197,38 @@ static void add_if_likely(buf *b, const evaluation_array *o, int64_t i)
     buf_adds(b, ((const float *)o->data)[i] > 0.5f ? "1" : "0");
 }
 
+/* Of several logits. */
+static void add_chances(buf *b, const evaluation_array *o, int64_t example, double temperature)
+{
+    int64_t n = elements_of_example(o);
+    float *divided = xcalloc((size_t)n, sizeof *divided);
+    evaluation_array one = *o;
+    for (int64_t i = 0; i < n; i++)
+        divided[i] = (float)((double)((const float *)o->data)[example * n + i] / temperature);
+    one.data = divided;
+    add_array(b, &one, "probs", add_sigmoid, 0);
+    free(divided);
+}
+
 static void add_yes_or_no(buf *b, const evaluation_predictions *a, const evaluation_array *o,
-                          int64_t example)
+                          int64_t example, double temperature)
 {
     bool is_odds = a->says.kind == PREDICTION_ODDS;
     if (elements_of_example(o) > 1) {
         add_array(b, o, "label", is_odds ? add_if_positive : add_if_likely, example);
-        add_array(b, o, "probs", is_odds ? add_sigmoid : add_element, example);
+        if (is_odds)
+            add_chances(b, o, example, temperature);
+        else
+            add_array(b, o, "probs", add_element, example);
         return;
     }
     double x = (double)((const float *)o->data)[example];
     buf_adds(b, ", \"label\": ");
     add_label(b, a->data, is_odds ? x > 0.0 : x > 0.5);
     buf_adds(b, ", \"probs\": [");
-    prediction_line_number(b, is_odds ? sigmoid(-x) : 1.0 - x);
+    prediction_line_number(b, is_odds ? sigmoid(-x / temperature) : 1.0 - x);
     buf_adds(b, ", ");
-    prediction_line_number(b, is_odds ? sigmoid(x) : x);
+    prediction_line_number(b, is_odds ? sigmoid(x / temperature) : x);
     buf_adds(b, "]");
 }
 
@@ -244,16 +261,16 @@ static void add_span(buf *b, const evaluation_predictions *a, const evaluation_a
 
 /* What follows from the scores of an example. */
 static void add_conclusion(buf *b, const evaluation_predictions *a, const evaluation_array *o,
-                           int64_t example, int64_t number)
+                           int64_t example, int64_t number, double temperature)
 {
     const float *scores = (const float *)o->data + example * elements_of_example(o);
     switch (a->says.kind) {
     case PREDICTION_CLASSES:
-        add_classes(b, a, o, scores, number);
+        add_classes(b, a, o, scores, number, temperature);
         break;
     case PREDICTION_ODDS:
     case PREDICTION_CHANCES:
-        add_yes_or_no(b, a, o, example);
+        add_yes_or_no(b, a, o, example, temperature);
         break;
     case PREDICTION_SPAN:
         add_span(b, a, o, scores);
@@ -282,18 +299,27 @@ static void add_name(buf *b, const dataset *data, int64_t number)
     buf_fini(&name);
 }
 
-void prediction_line(const evaluation_predictions *a, int64_t example, int64_t number, bool with_inputs,
-                 buf *to)
+bool prediction_line_has_temperature(const evaluation_predictions *a)
+{
+    for (size_t i = 0; i < a->n_outputs; i++)
+        if (strcmp(a->outputs[i].name, a->says.name) == 0)
+            return a->says.kind == PREDICTION_ODDS ||
+                   (a->says.kind == PREDICTION_CLASSES && a->outputs[i].shape.rank == 2);
+    return false;
+}
+
+void prediction_line(const evaluation_predictions *a, int64_t example, int64_t number, const prediction_form *form,
+                     buf *to)
 {
     buf_addf(to, "{\"example\": %" PRId64, number);
     add_name(to, a->data, number);
     for (size_t i = 0; i < a->n_outputs; i++) {
         const evaluation_array *o = &a->outputs[i];
         if (strcmp(o->name, a->says.name) == 0 && o->dtype == DT_F32)
-            add_conclusion(to, a, o, example, number);
+            add_conclusion(to, a, o, example, number, form->temperature > 0.0 ? form->temperature : 1.0);
         add_array(to, o, o->name, add_element, example);
     }
-    if (with_inputs)
+    if (form->with_inputs)
         prediction_line_inputs(a, example, to);
     buf_adds(to, "}\n");
 }

@@ -22,9 +22,17 @@
 #include "common/base/buf.h"
 #include "evaluator/evaluation.h"
 
+typedef struct prediction_form {
+    bool with_inputs;
+    double temperature; /* by which logits are divided before they become probabilities; 0: they are not */
+} prediction_form;
+
 /* Appends the line of example `example` of the batch, which is called `number`. */
-void prediction_line(const evaluation_predictions *a, int64_t example, int64_t number, bool with_inputs,
-                 buf *to);
+void prediction_line(const evaluation_predictions *a, int64_t example, int64_t number, const prediction_form *form,
+                     buf *to);
+
+/* Are there probabilities in the lines that a temperature changes? */
+bool prediction_line_has_temperature(const evaluation_predictions *a);
 
 /* What lines are made of: a number, null if it is not finite; `, "inputs": {...}`, the fields. */
 void prediction_line_number(buf *b, double x);

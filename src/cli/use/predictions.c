@@ -33,12 +33,16 @@ static status write_line(writer *w, bool *ret_enough, error *err)
 static status take_answer(void *user, const evaluation_predictions *a, bool *ret_enough, error *err)
 {
     writer *w = user;
+    const prediction_form form = {.with_inputs = w->how->with_inputs, .temperature = w->how->temperature};
+    if (form.temperature > 0.0 && (answer_lines_fit(a) || !prediction_line_has_temperature(a)))
+        return FAIL(err, E_USAGE, "predict: --temperature changes probabilities that follow from logits, and the lines "
+                                  "of this model have none");
     for (int64_t i = 0; i < a->examples && !*ret_enough; i++) {
         buf_clear(&w->line);
         if (answer_lines_fit(a))
             TRY(answer_lines_take(&w->answers, a, i, w->how->with_inputs, &w->line, err));
         else
-            prediction_line(a, i, w->done, w->how->with_inputs, &w->line);
+            prediction_line(a, i, w->done, &form, &w->line);
         TRY(write_line(w, ret_enough, err));
     }
     return OK;

@@ -23,16 +23,35 @@ static const reader_ops wordless = {.read = NULL}, wordy = {.label_word = yes_or
 static const dataset plain = {.ops = &wordless}, named = {.ops = &wordy};
 
 /* The line of the last of two examples. */
-static void expect(const dataset *data, prediction says, graph_shape shape, const float *values,
-                   const char *want)
+static void expect_at(double temperature, const dataset *data, prediction says, graph_shape shape,
+                      const float *values, const char *want)
 {
     evaluation_predictions a = {.data = data, .says = says, .examples = 2, .n_outputs = 1};
     a.outputs[0] =
         (evaluation_array){.name = says.name, .dtype = DT_F32, .shape = shape, .data = values};
     buf line = BUF_INIT;
-    prediction_line(&a, 1, 7, false, &line);
+    prediction_line(&a, 1, 7, &(prediction_form){.temperature = temperature}, &line);
     assert_string_equal(line.data, want);
     buf_fini(&line);
+}
+
+static void expect(const dataset *data, prediction says, graph_shape shape, const float *values,
+                   const char *want)
+{
+    expect_at(0.0, data, says, shape, values, want);
+}
+
+/* Halved logits; what is likeliest stays. */
+static void test_a_temperature(void **state)
+{
+    (void)state;
+    const float scores[] = {0, 9, (float)log(9.0), 0};
+    expect_at(2.0, &plain, (prediction){PREDICTION_CLASSES, "logits", 1}, (graph_shape){2, {2, 2}}, scores,
+              "{\"example\": 7, \"label\": 0, \"probs\": [0.750000004, 0.249999996], \"logits\": [2.19722462, 0]}\n");
+    expect_at(2.0, &plain, (prediction){PREDICTION_ODDS, "logits", 0}, (graph_shape){2, {2, 2}}, scores,
+              "{\"example\": 7, \"label\": [1, 0], \"probs\": [0.750000004, 0.5], \"logits\": [2.19722462, 0]}\n");
+    expect_at(2.0, &plain, (prediction){PREDICTION_ODDS, "logits", 0}, (graph_shape){1, {3}}, scores,
+              "{\"example\": 7, \"label\": 1, \"probs\": [0.0109869426, 0.989013057], \"logits\": 9}\n");
 }
 
 static void test_classes(void **state)
@@ -97,7 +116,8 @@ static void test_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classes), cmocka_unit_test(test_rows_of_classes),
+        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_a_temperature), cmocka_unit_test(test_rows_of_classes),
         cmocka_unit_test(test_yes_or_no), cmocka_unit_test(test_spans),
         cmocka_unit_test(test_numbers),
     };

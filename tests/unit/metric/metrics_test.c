@@ -77,6 +77,7 @@ static void read_options(const json_t *metric, metric_options *o, lists *l)
                           .positive_label = integer_of(json, "positive_label"),
                           .beta = json_number_value(json_object_get(json, "beta")),
                           .threshold = json_number_value(json_object_get(json, "threshold")),
+                          .bins = integer_of(json, "bins"),
                           .ngram_size = integer_of(json, "ngram_size")};
     o->average = (metric_average)word_among(json, "average", averages, COUNT_OF(averages));
     o->encoding = (metric_encoding)word_among(json, "encoding", encodings, COUNT_OF(encodings));

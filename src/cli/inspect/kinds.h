@@ -22,5 +22,8 @@ void inspect_print_idx(const json_t *report, buf *ret);
 /* What is not records of a kind that is known: *ret is NULL then. */
 MUST_USE status inspect_look_records(const char *path, json_t **ret, error *err);
 void inspect_print_records(const json_t *report, buf *ret);
+/* Likewise what is no picture; `verify` decodes all. */
+MUST_USE status inspect_look_pictures(const char *path, bool verify, json_t **ret, error *err);
+void inspect_print_pictures(const json_t *report, buf *ret);
 
 #endif

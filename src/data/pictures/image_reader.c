@@ -6,7 +6,6 @@
 
 #include "common/base/alloc.h"
 #include "common/base/detmath.h"
-#include "common/base/utf8.h"
 #include "data/pictures/picture_list.h"
 #include "data/pictures/survey.h"
 #include "data/pictures/view.h"
@@ -110,15 +109,9 @@ static bool label_word(const dataset *d, int64_t label, buf *to)
     return true;
 }
 
-/* A byte of a path that is no UTF-8 becomes a question mark. */
 static bool example_name(const dataset *d, int64_t example, buf *to)
 {
-    const char *path = ((const image_reader *)d)->set.at[example].path;
-    uint32_t code;
-    for (size_t n; *path; path += n ? n : 1) {
-        n = utf8_decode((const unsigned char *)path, strlen(path), &code);
-        buf_add(to, n ? path : "?", n ? n : 1);
-    }
+    picture_set_name(&((const image_reader *)d)->set, (size_t)example, to);
     return true;
 }
 

@@ -30,6 +30,16 @@ char *picture_set_path(const picture_set *s, size_t i)
     return picture_path(s->root, s->at[i].path);
 }
 
+void picture_set_name(const picture_set *s, size_t i, buf *ret)
+{
+    uint32_t code;
+    for (const char *path = s->at[i].path, *next; *path; path = next) {
+        size_t n = utf8_decode((const unsigned char *)path, strlen(path), &code);
+        buf_add(ret, n ? path : "?", n ? n : 1);
+        next = path + (n ? n : 1);
+    }
+}
+
 /* --- looking through folders --- */
 
 static void add_file(picture_set *s, const char *path, int32_t label)

@@ -45,6 +45,8 @@ void picture_set_deal(picture_set *s);
 
 /* Where picture `i` lies; free it. */
 char *picture_set_path(const picture_set *s, size_t i);
+/* Appends its path as of picture_entry; a byte that is no UTF-8 becomes a question mark. */
+void picture_set_name(const picture_set *s, size_t i, buf *ret);
 /* `path` below `root`; one that begins with "/" is itself. Free it. */
 char *picture_path(const char *root, const char *path);
 

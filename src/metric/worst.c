@@ -73,7 +73,7 @@ static void put_worst(metric *m, metric_figures *to)
 {
     keep_worst(m);
     size_t n = m->state.n_rows;
-    double *values = xcalloc(n * COLUMNS + 1, sizeof *values);
+    double *values = xcalloc((n + 1) * COLUMNS, sizeof *values); /* of no rows one is read */
     for (size_t i = 0; i < n; i++) {
         const metric_row *row = &m->state.rows[i];
         double *to_row = values + i * COLUMNS;

@@ -32,7 +32,7 @@ void metric_state_clear(metric_state *s)
 {
     memset(s->counts, 0, s->n_counts * sizeof *s->counts);
     memset(s->sums, 0, s->n_sums * sizeof *s->sums);
-    s->n_pairs = s->n_sorted = s->n_rows = s->n_values = 0;
+    s->n_pairs = s->n_sorted = s->n_rows = s->n_values = s->values_each = 0;
 }
 
 /* --- pairs --- */
@@ -313,7 +313,8 @@ status metric_state_load(metric_state *s, const char **from, size_t *bytes, erro
     uint64_t n[6];
     TRY(take(n, sizeof n, from, bytes, err));
     if (n[0] != s->n_counts || n[1] != s->n_sums || n[2] > *bytes / sizeof *s->pairs ||
-        n[3] > *bytes / sizeof *s->rows || n[4] > *bytes / sizeof *s->values || (n[5] ? n[4] % n[5] : n[4]))
+        n[3] > *bytes / sizeof *s->rows || n[4] > *bytes / sizeof *s->values || (n[5] ? n[4] % n[5] : n[4]) ||
+        (n[5] && !n[4]))
         return FAIL(err, E_DATA,
                     "a metric's state has %llu counts, %llu sums, %llu pairs and %llu rows in %zu bytes, not %zu "
                     "counts and %zu sums: it is of another metric",

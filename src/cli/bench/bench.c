@@ -1,4 +1,5 @@
 /* `tequio bench`: measures this machine with the product's own code paths. */
+#include "cli/bench/data.h"
 #include "cli/bench/devices.h"
 #include "cli/bench/gradients.h"
 #include "cli/bench/lane.h"
@@ -19,14 +20,15 @@ typedef struct verb {
 
 static const verb verbs[] = {
     {"net", bench_net_run}, {"step", bench_step_run}, {"devices", bench_devices_run},
-    {"nodes", bench_nodes_run}, {"gradients", bench_gradients_run}};
+    {"nodes", bench_nodes_run}, {"gradients", bench_gradients_run}, {"data", bench_data_run}};
 
 #define ALL     "All"
-#define BOTH    "bench net and bench step"
+#define BOTH    "bench net, bench step and bench data"
 #define NET     "bench net"
 #define STEP    "bench step"
 #define MODEL   "bench devices, bench nodes and bench gradients"
-#define TIMED   "bench devices and bench nodes"
+#define CONFIG  "bench devices, bench nodes, bench gradients and bench data"
+#define TIMED   "bench devices, bench nodes and bench data"
 #define NEAR    "bench gradients"
 
 static bool is_of(const flag *f, const char *word)
@@ -61,7 +63,8 @@ static int run_bench(const args *a, error *err)
         status st = check_flags(a, word, err);
         return status_exit_code(st == OK ? verbs[i].run(a, err) : st);
     }
-    return status_exit_code(FAIL(err, E_USAGE, "bench: '%s': must be net, step, devices, nodes or gradients", word));
+    return status_exit_code(FAIL(err, E_USAGE, "bench: '%s': must be net, step, devices, nodes, gradients or data",
+                                 word));
 }
 
 static const flag bench_flags[] = {
@@ -87,19 +90,19 @@ static const flag bench_flags[] = {
     {"warmup", 0, FLAG_COUNT, "N", STEP, "Steps before them. 3.", 0, 1 << 20},
     {"peer", 0, FLAG_TEXT, "COMMAND", STEP,
      "Alternate with this command, which measures the same and prints JSON.", 0, 0},
-    {"samples", 0, FLAG_COUNT, "N", TIMED, "Batches that are timed on a device. 10.", 1, 1 << 20},
+    {"samples", 0, FLAG_COUNT, "N", TIMED, "Batches that are timed, on a device or by a thread. 10.", 1, 1 << 20},
     {"device", 0, FLAG_TEXT, "NAME", MODEL, "This one alone: cpu, cuda:0. Of nodes and gradients the CPU.", 0, 0},
     {"against", 0, FLAG_TEXT, "NAME", NEAR,
      "What is held against: a device, or own, the default of a GPU: our kernels there, without libraries.", 0, 0},
-    {"overrides", 'o', FLAG_TEXT, "JSON", MODEL, "A jsonnet object laid over the configuration.", 0, 0},
+    {"overrides", 'o', FLAG_TEXT, "JSON", CONFIG, "A jsonnet object laid over the configuration.", 0, 0},
 };
 
 const command command_bench = {
     .name = "bench",
-    .operands = "net|step|devices|nodes|gradients [CONFIG]",
+    .operands = "net|step|devices|nodes|gradients|data [CONFIG]",
     .min_operands = 1,
     .max_operands = 2,
-    .summary = "Measure this machine: the network path, a training step, its devices, or a step's kernels.",
+    .summary = "Measure this machine: the network path, a training step, its devices, a step's kernels, or its data.",
     .about = "net: goodput of push, pull and both at once between workers and parameter servers, "
              "all of them processes on loopback, in rounds that alternate with iperf3 where it is "
              "installed.\n\n"
@@ -118,7 +121,10 @@ const command command_bench = {
              "gradients: those of one batch of the configured model, on a device twice, whose bits must be the "
              "same, and on another, or on a GPU by our kernels alone, which must be near: by the norm of the "
              "whole gradient within 0.001 in float32 and within 0.05 in other precisions. The exit code is 1 "
-             "where they are not.",
+             "where they are not.\n\n"
+             "data: examples per second of the configured reader on the training data: read, decoded, augmented and "
+             "put into batches by 1, 2, 4 and so on threads, without a model. Examples of unlike length are padded "
+             "to the longest. What a model needs is what bench devices says.",
     .flags = bench_flags,
     .n_flags = COUNT_OF(bench_flags),
     .needs_passive_waits = true,

@@ -14,17 +14,23 @@ set(TEQUIO_CUDA_FLAGS "" CACHE STRING "Further flags for nvcc")
 set(cuda_flags -O3 -std=c++17 -fmad=false
     -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-ffp-contract=off)
 
+# Where programs of the wheels are that scripts/setup has fetched as `name`.
+function(tequio_fetched name ret)
+    set(cache $ENV{XDG_CACHE_HOME})
+    if(NOT cache)
+        set(cache $ENV{HOME}/.cache)
+    endif()
+    file(GLOB folders ${cache}/tequio/${name}/lib/python3*/site-packages/nvidia/cu*/bin)
+    set(${ret} ${folders} PARENT_SCOPE)
+endfunction()
+
 # nvcc: $CUDACXX, $CUDA_HOME, the path, the usual place, what scripts/setup --cuda has fetched.
 function(tequio_find_nvcc)
     if(NOT TEQUIO_NVCC AND DEFINED ENV{CUDACXX})
         set(TEQUIO_NVCC $ENV{CUDACXX} CACHE FILEPATH "NVIDIA's compiler" FORCE)
         return()
     endif()
-    set(fetched $ENV{XDG_CACHE_HOME})
-    if(NOT fetched)
-        set(fetched $ENV{HOME}/.cache)
-    endif()
-    file(GLOB fetched ${fetched}/tequio/cuda/lib/python3*/site-packages/nvidia/cu*/bin)
+    tequio_fetched(cuda fetched)
     find_program(TEQUIO_NVCC nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin
                  PATHS /usr/local/cuda/bin ${fetched} DOC "NVIDIA's compiler")
 endfunction()

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-static const data_field picture = {.name = "x", .dtype = DT_F32, .rank = 3, .dim = {3, 32, 32}};
+static const data_field image = {.name = "x", .dtype = DT_F32, .rank = 3, .dim = {3, 32, 32}};
 static const data_field tokens = {.name = "input_ids", .dtype = DT_I64, .rank = 1, .dim = {4}, .classes = 9};
 static const data_field class = {.name = "label", .dtype = DT_I64, .classes = 4};
 static const data_field next = {.name = "label", .dtype = DT_I64, .rank = 1, .dim = {4}, .classes = 9};
@@ -61,7 +61,7 @@ static void test_stages_of_resnet(void **state)
 {
     (void)state;
     static const char resnet[] = "{type: 'resnet18', width: 4}";
-    const data_field fields[] = {picture, class};
+    const data_field fields[] = {image, class};
     expect_layers(resnet, fields, "conv1 0.03125, layer1 0.0625, layer2 0.125, layer3 0.25, layer4 0.5, last 1");
     graph *g = layered(resnet, fields);
     expect_depth(g, "conv1.weight", 5);
@@ -88,7 +88,7 @@ static void test_blocks_of_a_transformer(void **state)
 static void test_layers_by_number(void **state)
 {
     (void)state;
-    const data_field fields[] = {picture, class};
+    const data_field fields[] = {image, class};
     expect_layers("{type: 'cnn', channels: [2, 3], hidden: [5], batch_norm: true}", fields,
                   "conv1 0.125, conv2 0.25, fc1 0.5, fc2 1");
 }
@@ -98,7 +98,7 @@ static void test_names_that_tell_nothing(void **state)
     (void)state;
     error err = ERROR_INIT;
     json_t *optimizer = decay();
-    const data_field fields[] = {picture, class};
+    const data_field fields[] = {image, class};
     graph *g = built("{type: 'mlp', hidden: []}", MODEL_EVAL, fields, 2);
     assert_int_equal(depth_assign(g, optimizer, &err), E_CONFIG);
     assert_string_equal(err.text, "trainer.optimizer.layer_decay: the names of the parameters tell no layers; expected "

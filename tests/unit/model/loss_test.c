@@ -15,7 +15,7 @@
 #include <string.h>
 
 static const data_field row = {.name = "x", .dtype = DT_F32, .rank = 1, .dim = {6}};
-static const data_field picture = {.name = "x", .dtype = DT_F32, .rank = 3, .dim = {2, 5, 4}};
+static const data_field image = {.name = "x", .dtype = DT_F32, .rank = 3, .dim = {2, 5, 4}};
 static const data_field price = {.name = "label", .dtype = DT_F32};
 static const data_field pair = {.name = "label", .dtype = DT_I64, .rank = 1, .dim = {2}};
 static const data_field class = {.name = "label", .dtype = DT_I64, .classes = 4};
@@ -60,7 +60,7 @@ static void test_cross_entropy_takes_the_named_labels(void **state)
 static void test_cross_entropy_of_pixels(void **state)
 {
     (void)state;
-    const data_field fields[] = {picture, classes_of_pixels};
+    const data_field fields[] = {image, classes_of_pixels};
     static const char model[] =
         "{type: 'sequential', ignore_index: 3, layers: [{type: 'conv', filters: 4, kernel: 3}]}";
     graph *g = built(model, MODEL_TRAIN, fields, 2);

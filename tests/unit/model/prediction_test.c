@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 static const data_field row = {.name = "x", .dtype = DT_F32, .rank = 1, .dim = {6}};
-static const data_field picture = {.name = "x", .dtype = DT_F32, .rank = 3, .dim = {2, 5, 4}};
+static const data_field image = {.name = "x", .dtype = DT_F32, .rank = 3, .dim = {2, 5, 4}};
 static const data_field text = {.name = "input_ids", .dtype = DT_I64, .rank = 1, .dim = {6}};
 
 static void expect(const char *model, const data_field *field, int64_t scores, prediction want)
@@ -76,8 +76,8 @@ static void test_where_classes_lie(void **state)
         "{type: 'sequential', layers: [{type: 'conv', filters: 4, kernel: 3}]}";
     static const char tokens[] = "{type: 'bert', head: 'tokens', loss: 'cross_entropy', width: 6, "
                                  "num_heads: 2, num_layers: 1, context: 6, vocabulary: 9}";
-    expect(pixels, &picture, 4, (prediction){PREDICTION_CLASSES, "logits", 1});
-    expect(pixels, &picture, 0, (prediction){PREDICTION_CLASSES, "logits", 1});
+    expect(pixels, &image, 4, (prediction){PREDICTION_CLASSES, "logits", 1});
+    expect(pixels, &image, 0, (prediction){PREDICTION_CLASSES, "logits", 1});
     expect(tokens, &text, 6, (prediction){PREDICTION_CLASSES, "logits", 2});
     expect(tokens, &text, 3, (prediction){PREDICTION_CLASSES, "logits", 2});
 }

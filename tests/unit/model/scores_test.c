@@ -15,7 +15,7 @@
 
 enum { CLASSES = 7 };
 
-static const data_field picture = {.name = "image", .dtype = DT_F32, .rank = 3, .dim = {3, 8, 8}};
+static const data_field image = {.name = "image", .dtype = DT_F32, .rank = 3, .dim = {3, 8, 8}};
 static const data_field tokens = {.name = "input_ids", .dtype = DT_I64, .rank = 1, .dim = {6}};
 static const data_field numbers = {.name = "numeric", .dtype = DT_F32, .rank = 1, .dim = {4}};
 static const data_field label = {.name = "label", .dtype = DT_I64, .classes = CLASSES};
@@ -78,10 +78,10 @@ static void expect(const char *model, data_field field, data_field answer, int64
 static void classes_of_a_picture(void **state)
 {
     (void)state;
-    expect("{type: 'mlp', hidden: [5]}", picture, label, CLASSES);
-    expect("{type: 'cnn', channels: [4], hidden: []}", picture, label, CLASSES);
-    expect("{type: 'resnet18', stem: 'cifar', width: 4}", picture, label, CLASSES);
-    expect("{type: 'vit', patch: 4, width: 6, num_heads: 2, num_layers: 1}", picture, label,
+    expect("{type: 'mlp', hidden: [5]}", image, label, CLASSES);
+    expect("{type: 'cnn', channels: [4], hidden: []}", image, label, CLASSES);
+    expect("{type: 'resnet18', stem: 'cifar', width: 4}", image, label, CLASSES);
+    expect("{type: 'vit', patch: 4, width: 6, num_heads: 2, num_layers: 1}", image, label,
            CLASSES);
 }
 

@@ -156,11 +156,17 @@ void graph_freeze(graph *g, graph_val param)
     frozen->momentum = 0.0f;
     frozen->decay = false;
     frozen->group = 0;
+    frozen->whole = false;
 }
 
 void graph_set_group(graph *g, graph_val param, int32_t group)
 {
     own_param(g, param)->group = group;
+}
+
+void graph_keep_whole(graph *g, graph_val param)
+{
+    own_param(g, param)->whole = true;
 }
 
 void graph_spare_decay(graph *g, graph_val param)

@@ -162,6 +162,7 @@ void graph_keep(graph *g, graph_val v);
 /* Makes a parameter one that nothing moves. Before graph_backward. */
 void graph_freeze(graph *g, graph_val param);
 /* Puts a parameter into a group of the optimizer; keeps weight decay off it. */
+void graph_keep_whole(graph *g, graph_val param); /* its optimizer needs its norm: tensor_decl's `whole` */
 void graph_set_group(graph *g, graph_val param, int32_t group);
 void graph_spare_decay(graph *g, graph_val param);
 

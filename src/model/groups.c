@@ -2,6 +2,7 @@
 
 #include "model/initializers.h"
 #include "model/name_patterns.h"
+#include "optim/whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,8 +80,16 @@ static bool is_norm_or_bias(const graph_value *value)
     return value->shape.rank <= 1 || (n >= 5 && strcmp(value->name + n - 5, ".bias") == 0);
 }
 
+static bool needs_whole(const json_t *optimizer)
+{
+    const char *type = json_string_value(json_object_get(optimizer, "type"));
+    optim o = {0};
+    return type && optim_kind_of(type, &o.kind) && optim_is_whole(&o);
+}
+
 status groups_assign(graph *g, const config *model, const json_t *no_grad, const json_t *optimizer, error *err)
 {
+    bool is_whole = needs_whole(optimizer);
     const json_t *groups = json_object_get(optimizer, "parameter_groups");
     bool spares = json_is_false(json_object_get(optimizer, "decay_norms_and_biases"));
     TRY(freeze_named(g, model, no_grad, "trainer.no_grad", err));
@@ -94,6 +103,8 @@ status groups_assign(graph *g, const config *model, const json_t *no_grad, const
             graph_freeze(g, v);
         else if (spares && is_norm_or_bias(value))
             graph_spare_decay(g, v);
+        if (is_whole && value->param->kind == TENSOR_TRAINABLE)
+            graph_keep_whole(g, v);
     }
     return OK;
 }

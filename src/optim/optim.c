@@ -64,6 +64,11 @@ static void average(float keep, float take, size_t n, const float *value, const 
         out[i] = update_by_average(value[i], in[i], keep, take);
 }
 
+void optim_average_apply(const update_part *u, size_t n, const float *value, const float *in, float *out)
+{
+    average(u->average_keep, u->average_take, n, value, in, out);
+}
+
 /* Where a span's vectors begin. */
 static void slots_at(size_t n, size_t at, float *const *slots, float *ret[OPTIM_SLOTS])
 {
@@ -75,7 +80,7 @@ static void slots_at(size_t n, size_t at, float *const *slots, float *ret[OPTIM_
 static void average_span(const update_part *u, bool moves, operands s, const float *in, float *out)
 {
     if (moves)
-        average(u->average_keep, u->average_take, s.n, s.weight_out, in, out);
+        optim_average_apply(u, s.n, s.weight_out, in, out);
     else
         memcpy(out, s.weight_out, s.n * sizeof *out);
 }

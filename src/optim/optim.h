@@ -2,7 +2,7 @@
  * Optimizers on spans of float32. The servers use them on parts, a one-process run on the same
  * parts: same code, same order, same bits.
  *
- * Every update is element-wise, so its bits do not depend on how a tensor is cut; the vectorised
+ * Every update but lars and lamb is element-wise, so its bits do not depend on how a tensor is cut; the vectorised
  * kernels have one body for all elements (no scalar tail with another rounding) and use only
  * IEEE 754 add, multiply, divide and square root, without contraction.
  *
@@ -20,6 +20,7 @@
  *            m = beta2*m + (1-beta2)*g
  *   ftrl     McMahan et al. 2013, as TensorFlow with learning_rate_power -0.5: n' = n + g*g;
  *            z += g - (sqrt(n') - sqrt(n))/lr*w; w = |z| <= l1 ? 0 : (sign(z)*l1 - z) / (sqrt(n')/lr + 2*l2)
+ *   lars, lamb  whole.h
  *
  * Constants are combined in double and rounded to float once (1 - beta2 keeps its digits).
  *
@@ -47,6 +48,8 @@ typedef enum optim_kind {
     OPTIM_RADAM,
     OPTIM_LION,
     OPTIM_FTRL,
+    OPTIM_LARS, /* this and the next ones need tensors whole: optim_is_whole */
+    OPTIM_LAMB,
     OPTIM_KINDS
 } optim_kind;
 
@@ -73,6 +76,7 @@ typedef struct optim {
     double weight_decay;
     bool is_decoupled;          /* nadam, radam: decay shrinks the weight */
     double momentum_decay;      /* nadam */
+    double trust_coefficient;   /* lars */
     double l1, l2;              /* ftrl */
     optim_average average;      /* another state, the last one */
     double lr_decay;            /* adagrad */
@@ -97,8 +101,8 @@ typedef struct optim_call {
     bool decay;       /* weight decay applies to this span */
 } optim_call;
 
-/* n elements. in and out may be the same memory or not overlap at all; state_in/out have
- * optim_slots(o) entries. */
+/* n elements, by an optimizer that is element-wise. in and out may be the same memory or not overlap at all;
+ * state_in/out have optim_slots(o) entries. */
 void optim_apply(const optim *o, const optim_call *call, size_t n, const float *grad,
                  const float *weight_in, float *weight_out, const float *const *state_in,
                  float *const *state_out);
@@ -109,6 +113,9 @@ struct update_part;
 void optim_update(const struct update_part *u, size_t begin, size_t end, const float *grad,
                   const float *weight_in, float *weight_out, float *const *state_in,
                   float *const *state_out);
+
+/* The moving average of n elements of u, a step further; `value` is what the weights are now. */
+void optim_average_apply(const struct update_part *u, size_t n, const float *value, const float *in, float *out);
 
 /* Sum of squares of n <= 4096 elements in double, in a fixed order: one block of a norm. Element i
  * goes to lane i % 16; the lanes are then added pairwise. */

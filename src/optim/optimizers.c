@@ -6,6 +6,7 @@
 #include "common/store/checkpoint.h"
 #include "optim/optim.h"
 #include "optim/update.h"
+#include "optim/whole.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,9 +23,10 @@ typedef struct optim_slot {
 typedef struct optimizer {
     const char *name;
     optim_slot slots[UPDATE_SLOTS];
-    /* Fills kind and constants. */
+    /* Fills kind and constants; NULL: make_whole does. */
     void (*make)(const optim *o, const optim_call *call, update *u);
     bool is_decoupled; /* weight decay shrinks the weight, and is not added to the gradient */
+    void (*make_whole)(const optim *o, const optim_call *call, whole_rule *r);
 } optimizer;
 
 /* What is left of a weight where decay is decoupled. */
@@ -193,6 +195,28 @@ static void make_ftrl(const optim *o, const optim_call *call, update *u)
                                .l2 = (float)(2.0 * o->l2)};
 }
 
+static void make_lars(const optim *o, const optim_call *call, whole_rule *r)
+{
+    bool first = call->step == 1;
+    r->kind = WHOLE_LARS;
+    r->momentum = (float)o->momentum;
+    r->keep = first ? 0.0f : (float)o->momentum;
+    r->take = first ? 1.0f : (float)(1.0 - o->dampening);
+    r->nesterov = o->nesterov;
+    r->coefficient = o->trust_coefficient;
+    r->trust_decay = call->decay ? o->weight_decay : 0.0;
+    r->trust_eps = o->eps;
+}
+
+static void make_lamb(const optim *o, const optim_call *call, whole_rule *r)
+{
+    r->kind = WHOLE_LAMB;
+    r->moments = moments(o);
+    r->moments.rate = (float)(1.0 / bias(o->beta1, call));
+    r->moments.root = (float)det_sqrt(bias(o->beta2, call));
+    r->coefficient = 1.0;
+}
+
 static const optimizer optimizers[] = {
     [OPTIM_SGD] = {"sgd", {{"momentum", SLOT_OF_MOMENTUM}}, make_sgd},
     [OPTIM_ADAM] = {"adam", {{"exp_avg"}, {"exp_avg_sq"}}, make_adam},
@@ -211,6 +235,8 @@ static const optimizer optimizers[] = {
     [OPTIM_RADAM] = {"radam", {{"exp_avg"}, {"exp_avg_sq"}}, make_radam},
     [OPTIM_LION] = {"lion", {{"exp_avg"}}, make_lion, true},
     [OPTIM_FTRL] = {"ftrl", {{"accumulator", .begins_filled = true}, {"linear"}}, make_ftrl},
+    [OPTIM_LARS] = {"lars", {{"momentum"}}, .make_whole = make_lars},
+    [OPTIM_LAMB] = {"lamb", {{"exp_avg"}, {"exp_avg_sq"}}, .make_whole = make_lamb},
 };
 _Static_assert(COUNT_OF(optimizers) == OPTIM_KINDS, "every optimizer has a row");
 
@@ -277,13 +303,33 @@ void update_average(const optim *o, int64_t step, update_part *ret)
     ret->average_take = (float)(1.0 - keep);
 }
 
+static update_gradient gradient_of(const optim_call *call, double decay)
+{
+    return (update_gradient){.scale = call->scale,
+                             .limit = call->clip_value > 0 ? call->clip_value : INFINITY,
+                             .decay = (float)decay};
+}
+
 update update_make(const optim *o, const optim_call *call)
 {
     const optimizer *row = &optimizers[o->kind];
     bool adds_decay = call->decay && !row->is_decoupled;
-    update u = {.gradient = {.scale = call->scale,
-                             .limit = call->clip_value > 0 ? call->clip_value : INFINITY,
-                             .decay = adds_decay ? (float)o->weight_decay : 0.0f}};
+    update u = {.gradient = gradient_of(call, adds_decay ? o->weight_decay : 0.0)};
     row->make(o, call, &u);
     return u;
+}
+
+bool optim_is_whole(const optim *o)
+{
+    return optimizers[o->kind].make_whole;
+}
+
+whole_rule whole_rule_make(const optim *o, const optim_call *call)
+{
+    whole_rule r = {.gradient = gradient_of(call, 0.0),
+                    .rate = call->rate,
+                    .decay = call->decay ? (float)o->weight_decay : 0.0f,
+                    .is_adaptive = call->decay};
+    optimizers[o->kind].make_whole(o, call, &r);
+    return r;
 }

@@ -64,6 +64,7 @@ optim optim_settings(const config *c)
     config_take_f64(s, "l1_regularization_strength", &o.l1);
     config_take_f64(s, "l2_regularization_strength", &o.l2);
     config_take_f64(s, "lr_decay", &o.lr_decay);
+    config_take_f64(s, "trust_coefficient", &o.trust_coefficient);
     config_take_f64(s, "initial_accumulator_value", &o.initial_accumulator);
     o.is_decoupled = config_bool(s, "decoupled_weight_decay");
     o.nesterov = config_bool(s, "nesterov");

@@ -102,6 +102,7 @@ typedef struct update_span {
 /* One step of a part: spans ascend, and what lies between them stays as it is. */
 typedef struct update_part {
     const update *rules;
+    const struct whole_rule *whole; /* in their place, of optimizers that need a tensor whole (whole.h); NULL: none */
     size_t slots;                   /* states of the part */
     bool averages;                  /* the last of them is a moving average of the weights, of all spans: */
     float average_keep, average_take; /* keep*average + take*weight; of statistics it is what they are */

@@ -14,7 +14,7 @@ struct histograms {
     bool begun;
     events_histogram **weights;         /* [n_tensors] */
     events_histogram **gradients;
-    float *room;                        /* [PART_MAX] for what table_read copies */
+    float *room;                        /* [the largest part] for what table_read copies */
 };
 
 histograms *histograms_create(const flat *f, const int32_t *placement, const holders *shards,
@@ -28,7 +28,7 @@ histograms *histograms_create(const flat *f, const int32_t *placement, const hol
         h->n_ours += h->is_ours[p] = shards[placement[p]].acting == server;
     h->weights = xcalloc((size_t)f->n_tensors, sizeof *h->weights);
     h->gradients = xcalloc((size_t)f->n_tensors, sizeof *h->gradients);
-    h->room = xmalloc(PART_MAX * sizeof *h->room);
+    h->room = xmalloc(((size_t)flat_largest_part(f) + 1) * sizeof *h->room);
     for (int32_t i = 0; i < f->n_tensors; i++) {
         h->weights[i] = events_histogram_create();
         h->gradients[i] = events_histogram_create();

@@ -11,6 +11,7 @@
 #include "common/wire/hello.h"
 #include "common/wire/shards.h"
 #include "optim/settings.h"
+#include "optim/whole.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -177,11 +178,26 @@ static status check_groups(const flat *f, const config *c, error *err)
     return OK;
 }
 
+/* Norms are made of what a part has. */
+static status check_whole(const flat *f, const optim *o, error *err)
+{
+    for (int32_t p = 0; optim_is_whole(o) && p < f->n_live_parts; p++) {
+        size_t n;
+        const part_segment *s = flat_part_segments(f, p, &n);
+        for (size_t i = 0; i < n; i++)
+            if (f->tensors[s[i].tensor].kind == TENSOR_TRAINABLE && s[i].n != f->count[s[i].tensor])
+                return FAIL(err, E_PROTOCOL, "SETUP: '%s' lies in several parts, and its optimizer needs it whole",
+                            f->tensors[s[i].tensor].name);
+    }
+    return OK;
+}
+
 static status ps_read_groups(const ps *s, const steps *paced, int64_t total, optim_group **ret, size_t *ret_n,
                              error *err)
 {
     const training_span planned = {.steps = total, .epoch_steps = steps_per_epoch(paced)};
     TRY(check_groups(s->plan.declaration.flat, s->o->config, err));
+    TRY(check_whole(s->plan.declaration.flat, &s->plan.optim, err));
     return optim_groups_settings(s->o->config, s->plan.declaration.flat, planned, ret, ret_n, err);
 }
 

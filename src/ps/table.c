@@ -85,6 +85,13 @@ static size_t most_segments(const flat *f)
     return most;
 }
 
+/* For the largest part; NULL: the optimizer is element-wise. */
+static whole_step *whole_room(const table *t)
+{
+    const flat *f = t->o.flat;
+    return t->whole_rules ? whole_create(most_segments(f), (size_t)flat_largest_part(f)) : NULL;
+}
+
 status table_create(const table_options *options, const table_hooks *hooks, table **ret, error *err)
 {
     table *t = xcalloc(1, sizeof *t);
@@ -96,6 +103,8 @@ status table_create(const table_options *options, const table_hooks *hooks, tabl
     memcpy(t->groups, options->groups, options->n_groups * sizeof *t->groups);
     t->o.groups = NULL; /* the caller's */
     t->rules = xcalloc(2 * options->n_groups, sizeof *t->rules);
+    if (optim_is_whole(&t->groups[0].optim))
+        t->whole_rules = xcalloc(2 * options->n_groups, sizeof *t->whole_rules);
     t->is_made = xcalloc(2 * options->n_groups, sizeof *t->is_made);
     t->n_slots = optim_slots(&t->groups[0].optim);
     t->entries = xcalloc((size_t)options->flat->n_parts, sizeof *t->entries);
@@ -105,8 +114,9 @@ status table_create(const table_options *options, const table_hooks *hooks, tabl
         n_terms = n > n_terms ? n : n_terms;
     }
     t->optimizer = t->o.store->optimizer;
+    BUG_ON(t->optimizer && t->whole_rules);
     if (!t->optimizer)
-        t->optimizer = t->own = host_optimizer_create(options->thread_pool, n_terms);
+        t->optimizer = t->own = host_optimizer_create(options->thread_pool, n_terms, whole_room(t));
     t->terms = xcalloc(n_terms + 1, sizeof *t->terms);
     t->tensors = xcalloc(n_terms + 1, sizeof *t->tensors);
     t->spans = xcalloc(most_segments(options->flat) + 1, sizeof *t->spans);
@@ -135,6 +145,7 @@ void table_destroy(table **t)
     free((*t)->tensors);
     free((*t)->groups);
     free((*t)->rules);
+    free((*t)->whole_rules);
     free((*t)->is_made);
     free((*t)->spans);
     free((*t)->summing);

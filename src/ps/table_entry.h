@@ -6,6 +6,7 @@
 #define TEQUIO_PS_TABLE_ENTRY_H
 
 #include "optim/update.h"
+#include "optim/whole.h"
 #include "ps/table.h"
 
 typedef struct entry {
@@ -44,6 +45,7 @@ struct table {
     int32_t *tensors;           /* likewise: which tensor */
     optim_group *groups;        /* [n_groups] */
     update *rules;              /* [2 n_groups] of a step: rule_of */
+    whole_rule *whole_rules;    /* likewise, instead, where the optimizer needs tensors whole; NULL */
     bool *is_made;              /* likewise: what spans of the part ask for */
     update_span *spans;         /* [the most that a part has] */
     int32_t *summing, n_summing; /* [n_live_parts] parts whose norms are awaited, in their order */
@@ -61,8 +63,9 @@ static inline update_span entry_span(const flat *f, int32_t part, const part_seg
     return (update_span){.first = (uint32_t)(s->at - f->parts[part].begin), .n = (uint32_t)s->n};
 }
 
-/* table_host.c: the server's threads, which are kept; NULL: its own alone. For sums of so many terms. */
-part_optimizer *host_optimizer_create(thread_pool *threads, size_t most_terms);
+/* table_host.c: the server's threads, which are kept; NULL: its own alone. For sums of so many terms; `whole` moves in,
+ * NULL: no part has spans that ask for it. */
+part_optimizer *host_optimizer_create(thread_pool *threads, size_t most_terms, whole_step *whole);
 void host_optimizer_destroy(part_optimizer **o);
 
 /* table_vote.c */

@@ -22,6 +22,7 @@ typedef struct square_sum {
 typedef struct host_optimizer {
     part_optimizer base;    /* the first member: a pointer to it is one to this */
     thread_pool *threads;
+    whole_step *whole;      /* NULL: nobody asks for it */
     square_sum *sums;       /* [the most that a part has] of the part that was last */
     const float *grad;      /* of that */
     size_t n;
@@ -36,6 +37,33 @@ static size_t pieces_of(size_t n, size_t piece)
 static host_optimizer *host_of(part_optimizer *o)
 {
     return (host_optimizer *)o;
+}
+
+/* --- updates that need tensors whole --- */
+
+static void direct_piece(size_t piece, void *arg)
+{
+    whole_direct(arg, piece * UPDATE_PIECE, (piece + 1) * UPDATE_PIECE);
+}
+
+static void measure_piece(size_t piece, void *arg)
+{
+    whole_measure(arg, piece);
+}
+
+static void move_piece(size_t piece, void *arg)
+{
+    whole_move(arg, piece * UPDATE_PIECE, (piece + 1) * UPDATE_PIECE);
+}
+
+static void update_whole(host_optimizer *h, const update_part *u, whole_vectors v)
+{
+    const update_span *last = u->n_spans ? &u->spans[u->n_spans - 1] : NULL;
+    size_t pieces = last ? pieces_of(last->first + last->n, UPDATE_PIECE) : 0, blocks = whole_begin(h->whole, u, v);
+    thread_pool_share(h->threads, pieces, direct_piece, h->whole);
+    thread_pool_share(h->threads, blocks, measure_piece, h->whole);
+    whole_trust(h->whole);
+    thread_pool_share(h->threads, pieces, move_piece, h->whole);
 }
 
 /* --- updates --- */
@@ -61,6 +89,10 @@ static status host_update(part_optimizer *o, const update_part *u, const float *
     const update_span *last = u->n_spans ? &u->spans[u->n_spans - 1] : NULL;
     update_task task = {u, grad, weight_in, weight_out, state_in, state_out};
     (void)err;
+    if (u->whole) {
+        update_whole(host_of(o), u, (whole_vectors){grad, weight_in, weight_out, state_in, state_out});
+        return OK;
+    }
     thread_pool_share(host_of(o)->threads, last ? pieces_of(last->first + last->n, UPDATE_PIECE) : 0,
                       update_piece, &task);
     return OK;
@@ -113,7 +145,7 @@ static status host_terms(part_optimizer *o, int32_t part, size_t n, double *ret,
 
 /* --- its life --- */
 
-part_optimizer *host_optimizer_create(thread_pool *threads, size_t most_terms)
+part_optimizer *host_optimizer_create(thread_pool *threads, size_t most_terms, whole_step *whole)
 {
     static const part_optimizer_ops ops = {
         .update = host_update,
@@ -124,6 +156,7 @@ part_optimizer *host_optimizer_create(thread_pool *threads, size_t most_terms)
     host_optimizer *h = xcalloc(1, sizeof *h);
     h->base.ops = &ops;
     h->threads = threads;
+    h->whole = whole;
     h->part = -1;
     h->sums = xcalloc(most_terms + 1, sizeof *h->sums);
     return &h->base;
@@ -134,6 +167,7 @@ void host_optimizer_destroy(part_optimizer **o)
     if (!*o)
         return;
     free(host_of(*o)->sums);
+    whole_destroy(&host_of(*o)->whole);
     free(host_of(*o));
     *o = NULL;
 }

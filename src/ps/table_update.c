@@ -21,7 +21,7 @@ static void rule_of(const table *t, const tensor_decl *d, int64_t version, float
     ret->take = (1.0f - d->momentum) * inverse;
 }
 
-/* The part's, in the table's memory for them; neighbours that go by one rule are one. */
+/* The part's, in the table's memory for them; neighbours that go by one rule are one, unless tensors count. */
 static size_t spans_of(const table *t, int32_t part, int64_t version, float inverse)
 {
     const flat *f = t->o.flat;
@@ -30,7 +30,7 @@ static size_t spans_of(const table *t, int32_t part, int64_t version, float inve
     for (size_t i = 0; i < n_segments; i++) {
         update_span one = entry_span(f, part, &s[i]), *last = n ? &t->spans[n - 1] : NULL;
         rule_of(t, &f->tensors[s[i].tensor], version, inverse, &one);
-        if (last && last->how == one.how && one.how != UPDATE_AVERAGE &&
+        if (last && last->how == one.how && one.how != UPDATE_AVERAGE && !t->whole_rules &&
             last->first + last->n == one.first)
             last->n += one.n;
         else
@@ -54,13 +54,15 @@ static void make_rules(const table *t, const update_part *u, int64_t version, in
         const double rate = (double)lr_sequence_rate(&group->rates, version, reductions);
         optim moved_by = group->optim;
         moved_by.momentum *= momentum_schedule_share(&group->momentum, version);
-        t->rules[how] = update_make(&moved_by, &(optim_call){
-                                                   .step = counted > 1 ? counted : 1,
-                                                   .rate = (float)(group->share * rate),
-                                                   .scale = scale,
-                                                   .clip_value = t->o.clip_value,
-                                                   .decay = how % 2,
-                                               });
+        const optim_call call = {.step = counted > 1 ? counted : 1,
+                                 .rate = (float)(group->share * rate),
+                                 .scale = scale,
+                                 .clip_value = t->o.clip_value,
+                                 .decay = how % 2};
+        if (t->whole_rules)
+            t->whole_rules[how] = whole_rule_make(&moved_by, &call);
+        else
+            t->rules[how] = update_make(&moved_by, &call);
     }
 }
 
@@ -72,6 +74,7 @@ static status update_entry(const table *t, int32_t part, verdict v, const float 
     loss_scale now = entry_scale(e);
     float *in[OPTIM_SLOTS] = {NULL}, *to[OPTIM_SLOTS] = {NULL};
     update_part u = {.rules = t->rules,
+                     .whole = t->whole_rules,
                      .slots = t->n_slots,
                      .spans = t->spans,
                      .n_spans = spans_of(t, part, e->version, loss_scale_inverse(now))};

@@ -85,6 +85,45 @@ class Ftrl(Written):
         w.copy_(torch.where(z.abs() <= o["l1"], torch.zeros_like(w), moved))
 
 
+class Lars(Written):
+    """You et al., Large Batch Training of Convolutional Networks, 2017, algorithm 1, with momentum as PyTorch's SGD has
+    it, so that the rate is in no state."""
+    slots = {"momentum": None}
+
+    def defaults_of(self):
+        return {"momentum": 0.9, "dampening": 0.0, "nesterov": False, "weight_decay": 0.0,
+                "trust_coefficient": 0.001, "eps": 1e-8}
+
+    def move(self, w, g, s, o):
+        w_norm, g_norm, decay = w.norm(), g.norm(), o["weight_decay"]
+        trust = 1.0
+        if w_norm > 0 and g_norm > 0:
+            trust = o["trust_coefficient"] * w_norm / (g_norm + decay * w_norm + o["eps"])
+        d = trust * (g + decay * w)
+        if s["step"] == 1:
+            s["momentum"].copy_(d)
+        else:
+            s["momentum"].mul_(o["momentum"]).add_(d, alpha=1 - o["dampening"])
+        w.sub_(o["lr"] * (d + o["momentum"] * s["momentum"] if o["nesterov"] else s["momentum"]))
+
+
+class Lamb(Written):
+    """You et al., Large Batch Optimization for Deep Learning, 2020, algorithm 2, with the identity as phi."""
+    slots = {"exp_avg": None, "exp_avg_sq": None}
+
+    def defaults_of(self):
+        return {"betas": (0.9, 0.999), "eps": 1e-6, "weight_decay": 0.01}
+
+    def move(self, w, g, s, o):
+        beta1, beta2 = o["betas"]
+        s["exp_avg"].mul_(beta1).add_(g, alpha=1 - beta1)
+        s["exp_avg_sq"].mul_(beta2).addcmul_(g, g, value=1 - beta2)
+        mean, square = s["exp_avg"] / (1 - beta1 ** s["step"]), s["exp_avg_sq"] / (1 - beta2 ** s["step"])
+        r = mean / (square.sqrt() + o["eps"]) + o["weight_decay"] * w
+        trust = w.norm() / r.norm() if w.norm() > 0 and r.norm() > 0 else 1.0
+        w.sub_(o["lr"] * trust * r)
+
+
 # name, class, options as PyTorch names them, what is done to the gradient first
 CASES = [
     ("sgd", torch.optim.SGD, {}, {}),
@@ -129,6 +168,11 @@ LONG = [
     ("lion", Lion, {"betas": (0.8, 0.95), "weight_decay": 0.2}, {"clip_value": 0.5}),
     ("ftrl", Ftrl, {}, {}),
     ("ftrl", Ftrl, {"initial_accumulator_value": 0.5, "l1": 0.5, "l2": 0.25}, {}),
+    ("lars", Lars, {"trust_coefficient": 0.5}, {}),
+    ("lars", Lars, {"trust_coefficient": 0.25, "weight_decay": 0.1, "nesterov": True}, {"clip_value": 2.0}),
+    ("lars", Lars, {"trust_coefficient": 1.0, "momentum": 0.5, "dampening": 0.5, "eps": 0.1}, {"scale": 0.5}),
+    ("lamb", Lamb, {}, {}),
+    ("lamb", Lamb, {"betas": (0.8, 0.95), "eps": 0.01, "weight_decay": 0.2}, {"clip_value": 0.5}),
 ]
 
 # our names of PyTorch's options and state vectors
@@ -147,7 +191,7 @@ def our_options(options):
         ours["beta1"], ours["beta2"] = options["betas"]
     keep = ("momentum", "dampening", "nesterov", "beta1", "beta2", "alpha", "centered", "eps",
             "weight_decay", "lr_decay", "initial_accumulator", "is_decoupled", "momentum_decay",
-            "corrects_bias", "l1", "l2")
+            "corrects_bias", "l1", "l2", "trust_coefficient")
     return {k: v for k, v in ours.items() if k in keep}
 
 

@@ -26,14 +26,15 @@ static status pretrained_fill(const config *c, const flat *f, start *s, buf *rep
 {
     void *memory = NULL;
     *s = (start){.flat = f, .optim = optim_settings(c), .applied = BATCH_SET_INIT};
+    const size_t most = (size_t)flat_largest_part(f);
     s->schedule = training_schedule(c);
     TRY(mem_alloc((size_t)f->n_elements * sizeof(float), "initial weights", &memory, err));
     s->values = memory;
     for (size_t i = 0; i < optim_slots(&s->optim); i++) {
         s->slot_names[i] = optim_slot_name(&s->optim, i);
-        TRY(mem_alloc((size_t)PART_MAX * sizeof(float), "initial optimizer state", &memory, err));
+        TRY(mem_alloc(most * sizeof(float), "initial optimizer state", &memory, err));
         s->slots[i] = memory;
-        for (int64_t k = 0; k < PART_MAX; k++)
+        for (size_t k = 0; k < most; k++)
             s->slots[i][k] = optim_slot_initial(&s->optim, i);
     }
     return model_initial(config_section(c, "model"), f, (uint64_t)config_int(c, "random_seed"),

@@ -15,6 +15,8 @@
 #include "common/base/thread.h"
 #include "common/config/training.h"
 #include "model/initial.h"
+#include "optim/settings.h"
+#include "optim/whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,9 +74,11 @@ static status choose_devices(process *p, error *err)
 static void choose_resident(process *p)
 {
     const config *c = p->o->config;
+    const optim moves_by = optim_settings(c);
     bool is_wanted = strcmp(config_str(c, "distributed.resident"), "auto") == 0;
+    bool is_whole = optim_is_whole(&moves_by); /* on the host alone */
     if (is_wanted && p->is_alone && p->lanes == 1 && p->devices[0].ops->queue &&
-        training_schedule(c).in_order)
+        training_schedule(c).in_order && !is_whole)
         p->resident = resident_create(&p->devices[0]);
 }
 

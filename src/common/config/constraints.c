@@ -197,7 +197,8 @@ static status check_schedule(const json_t *tree, error *err)
                     json_array_size(json_object_get(schedule, "milestones")));
     if (!json_is_null(constraints_value_at(tree, "trainer.momentum_scheduler")) &&
         !constraints_value_at(tree, "trainer.optimizer.momentum"))
-        return FAIL(err, E_CONFIG, "trainer.momentum_scheduler: the optimizer '%s' has no momentum; use sgd or rmsprop",
+        return FAIL(err, E_CONFIG,
+                    "trainer.momentum_scheduler: the optimizer '%s' has no momentum; use sgd, rmsprop or lars",
                     json_string_value(constraints_value_at(tree, "trainer.optimizer.type")));
     return OK;
 }

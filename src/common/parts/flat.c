@@ -129,10 +129,71 @@ static int64_t lay_range(const flat *f, bool frozen, int64_t at, int64_t *offset
     return at;
 }
 
-static status lay_out(flat *f, error *err)
+static int64_t part_size(int64_t range)
+{
+    int64_t size = round_up((range + PARTS_WANTED - 1) / PARTS_WANTED, PART_GRAIN);
+    return size < PART_MIN ? PART_MIN : size > PART_MAX ? PART_MAX : size;
+}
+
+/* --- tensors that are not cut --- */
+
+static bool has_whole(const flat *f)
+{
+    for (int32_t i = 0; i < f->n_tensors; i++)
+        if (f->tensors[i].whole && !is_frozen(&f->tensors[i]))
+            return true;
+    return false;
+}
+
+/* Lays the live tensors out so that none lies in two parts, and notes where parts begin, n of them. Returns the end.
+ * `size` is what a part has if its tensors leave it the choice. */
+static int64_t lay_whole(const flat *f, int64_t size, int64_t *offset, int64_t *begin, int32_t *n)
+{
+    int64_t at = 0, from = 0;
+    *n = 0;
+    for (int32_t i = 0; i < f->n_tensors; i++) {
+        if (is_frozen(&f->tensors[i]))
+            continue;
+        int64_t elements = round_up(f->count[i], FLAT_ALIGN);
+        if (at > from && at - from + elements > size)
+            at = from = round_up(at, PART_GRAIN);
+        if (elements && at == from)
+            begin[(*n)++] = from;
+        offset[i] = at;
+        at += elements;
+        if (at > FLAT_MAX)
+            return at;
+    }
+    return at;
+}
+
+static status check_whole(const flat *f, error *err)
+{
+    for (int32_t i = 0; i < f->n_tensors; i++)
+        if (!is_frozen(&f->tensors[i]) && f->count[i] > PART_WHOLE_MAX)
+            return FAIL(err, E_UNSUPPORTED,
+                        "tensor '%s' has %" PRId64 " elements; an optimizer that needs tensors whole moves tensors of "
+                        "up to %d",
+                        f->tensors[i].name, f->count[i], PART_WHOLE_MAX);
+    return OK;
+}
+
+/* --- the layout --- */
+
+/* Where the live range ends, before it is filled up. */
+static int64_t lay_live(const flat *f, int64_t *offset, int64_t *begin, int32_t *n)
+{
+    int64_t end = lay_range(f, false, 0, offset);
+    *n = 0;
+    return has_whole(f) && end <= FLAT_MAX ? lay_whole(f, part_size(end), offset, begin, n) : end;
+}
+
+static status lay_out(flat *f, int64_t *begin, int32_t *n, error *err)
 {
     int64_t *offset = arena_alloc(f->memory, (size_t)f->n_tensors * sizeof *offset);
-    f->n_live = lay_range(f, false, 0, offset);
+    if (has_whole(f))
+        TRY(check_whole(f, err));
+    f->n_live = lay_live(f, offset, begin, n);
     f->n_elements = f->n_live;
     if (f->n_live <= FLAT_MAX) {
         int64_t edge = round_up(f->n_live, PART_GRAIN);
@@ -149,12 +210,6 @@ static status lay_out(flat *f, error *err)
     return OK;
 }
 
-static int64_t part_size(int64_t range)
-{
-    int64_t size = round_up((range + PARTS_WANTED - 1) / PARTS_WANTED, PART_GRAIN);
-    return size < PART_MIN ? PART_MIN : size > PART_MAX ? PART_MAX : size;
-}
-
 static int32_t count_parts(int64_t range)
 {
     int64_t size = part_size(range);
@@ -168,12 +223,16 @@ static void cut_range(int64_t begin, int64_t end, bool frozen, part_range *parts
         *parts++ = (part_range){begin, begin + size < end ? begin + size : end, frozen};
 }
 
-static void cut_parts(flat *f)
+/* `begin` of n live parts, if these are not cut by size. */
+static void cut_parts(flat *f, const int64_t *begin, int32_t n)
 {
-    f->n_live_parts = count_parts(f->n_live);
+    f->n_live_parts = n ? n : count_parts(f->n_live);
     f->n_parts = f->n_live_parts + count_parts(f->n_elements - f->n_live);
     part_range *parts = arena_alloc(f->memory, (size_t)f->n_parts * sizeof *parts);
-    cut_range(0, f->n_live, false, parts);
+    for (int32_t i = 0; i < n; i++)
+        parts[i] = (part_range){begin[i], i + 1 < n ? begin[i + 1] : f->n_live, false};
+    if (!n)
+        cut_range(0, f->n_live, false, parts);
     cut_range(f->n_live, f->n_elements, true, parts + f->n_live_parts);
     f->parts = parts;
 }
@@ -226,14 +285,16 @@ status flat_create(const tensor_decl *tensors, size_t n, flat **ret, error *err)
     arena *memory = arena_create();
     flat *f = arena_alloc(memory, sizeof *f);
     f->memory = memory;
+    int64_t *begin = arena_alloc(memory, (n + 1) * sizeof *begin);
+    int32_t n_begins = 0;
     status st = take_tensors(f, tensors, n, err);
     if (st == OK)
-        st = lay_out(f, err);
+        st = lay_out(f, begin, &n_begins, err);
     if (st != OK) {
         arena_destroy(&memory);
         return st;
     }
-    cut_parts(f);
+    cut_parts(f, begin, n_begins);
     flat_cut_segments(f);
     *ret = f;
     return OK;
@@ -251,6 +312,14 @@ void flat_destroy(flat **f)
 int64_t flat_part_elements(const flat *f, int32_t part)
 {
     return f->parts[part].end - f->parts[part].begin;
+}
+
+int64_t flat_largest_part(const flat *f)
+{
+    int64_t most = 0;
+    for (int32_t p = 0; p < f->n_parts; p++)
+        most = flat_part_elements(f, p) > most ? flat_part_elements(f, p) : most;
+    return most;
 }
 
 const part_segment *flat_part_segments(const flat *f, int32_t part, size_t *ret_n)
@@ -339,6 +408,8 @@ void flat_digest(const flat *f, char *ret_hex)
             buf_addf(&text, " %" PRId64, t->dim[d]);
         if (t->group)
             buf_addf(&text, " group %" PRId32, t->group);
+        if (t->whole)
+            buf_adds(&text, " whole");
         buf_adds(&text, "\n");
     }
     sha256_hex(text.data, text.size, ret_hex);

@@ -8,6 +8,9 @@
  * range (trainable and state) and the frozen range are cut separately, so that a part is either
  * wholly live (pushed every step) or wholly frozen (pulled once).
  *
+ * Where a live tensor is `whole`, every live tensor lies in one part, whatever its size: parts are filled tensor by
+ * tensor, and each begins at a multiple of 4096, behind a gap.
+ *
  * The cut: about 32 parts a range, each a multiple of 4096 elements and at least 65536 of them,
  * but at most 2^20 (4 MB); the last part of a range may be smaller. The live range is filled up to
  * a multiple of 4096 when frozen tensors follow, so that parts touch and their edges stay on it.
@@ -29,6 +32,7 @@ enum {
     PART_GRAIN = 4096,
     PART_MIN = 1 << 16,
     PART_MAX = 1 << 20,
+    PART_WHOLE_MAX = 1 << 24, /* of a tensor that is whole: what a message carries (net.h) */
     PARTS_WANTED = 32,
 };
 
@@ -61,6 +65,7 @@ typedef struct tensor_decl {
     float momentum; /* TENSOR_STATE: new = momentum * old + (1 - momentum) * value */
     bool decay;     /* TENSOR_TRAINABLE: weight decay applies */
     int32_t group;  /* TENSOR_TRAINABLE: of the optimizer's groups of parameters; 0: the default one */
+    bool whole;     /* TENSOR_TRAINABLE: it is not cut, for its optimizer needs its norm */
 } tensor_decl;
 
 typedef struct part_range {
@@ -90,12 +95,13 @@ typedef struct flat {
     struct arena *memory;
 } flat;
 
-/* `tensors` are copied. E_UNSUPPORTED above FLAT_MAX elements; E_CONFIG on an empty or doubled
- * name, a rank, dimension, kind, rule or momentum out of its range. */
+/* `tensors` are copied. E_UNSUPPORTED above FLAT_MAX elements, or PART_WHOLE_MAX of one that is not to be cut;
+ * E_CONFIG on an empty or doubled name, a rank, dimension, kind, rule or momentum out of its range. */
 MUST_USE status flat_create(const tensor_decl *tensors, size_t n, flat **ret, error *err);
 void flat_destroy(flat **f);
 
 int64_t flat_part_elements(const flat *f, int32_t part);
+int64_t flat_largest_part(const flat *f);   /* its elements; 0: there is none */
 
 /* The part whose gradients travel with what their slots measured: the last one to become ready, as a
  * rule. */

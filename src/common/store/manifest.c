@@ -51,6 +51,8 @@ static json_t *write_tensor(const flat *f, int32_t i)
     BUG_ON(!entry);
     if (t->group)
         json_object_set_new(entry, "group", json_integer(t->group));
+    if (t->whole)
+        json_object_set_new(entry, "whole", json_true());
     return entry;
 }
 
@@ -339,13 +341,14 @@ static status manifest_read_tensor(const reader *r, const json_t *entry, tensor_
     if (group && (!json_is_integer(group) || json_integer_value(group) < 0 || json_integer_value(group) > INT32_MAX))
         return lacks(r, t->name, "group", "an integer of 0 or more");
     t->group = (int32_t)json_integer_value(group);
+    t->whole = json_is_true(json_object_get(entry, "whole"));
     return get_bool(r, entry, t->name, "decay", &t->decay);
 }
 
 /* The tensors' elements must fit the listed parts before anything of that size is allocated. */
 static status check_elements(const reader *r, const tensor_decl *t, size_t n, size_t n_parts)
 {
-    size_t total = 0, most = n_parts * PART_MAX;
+    size_t total = 0, most = n_parts * PART_WHOLE_MAX;
     for (size_t i = 0; i < n; i++) {
         size_t count = 1;
         bool fits = true;

@@ -172,7 +172,7 @@ static status check_payload(const wire_head *h, size_t payload_bytes, error *err
             return FAIL(err, E_PROTOCOL, "%s: a payload where none belongs", name);
         break;
     case FLOATS:
-        if (!payload_bytes || payload_bytes % sizeof(float) || payload_bytes > PART_MAX * sizeof(float))
+        if (!payload_bytes || payload_bytes % sizeof(float) || payload_bytes > PART_WHOLE_MAX * sizeof(float))
             return FAIL(err, E_PROTOCOL, "%s: %zu bytes are not a part", name, payload_bytes);
         break;
     case PROTO:
@@ -333,6 +333,7 @@ void wire_declaration_fill(const flat *f, int64_t examples_per_epoch, const step
         t->momentum = d->momentum;
         t->decay = d->decay;
         t->group = (uint32_t)d->group;
+        t->whole = d->whole;
         ret->tensors[i] = t;
     }
     ret->n_batch_kinds = 2 * kinds->n;
@@ -365,6 +366,7 @@ static status wire_read_tensor(const Wire__Tensor *t, tensor_decl *ret, error *e
         .momentum = t->momentum,
         .decay = t->decay,
         .group = (int32_t)t->group,
+        .whole = t->whole,
     };
     for (size_t i = 0; i < t->n_dim; i++)
         ret->dim[i] = t->dim[i];

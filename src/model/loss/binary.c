@@ -30,10 +30,10 @@ static status pairs(net *n, graph_val logits, int64_t rows, graph_val *ret, erro
 /* Labels that are classes become numbers, and it is counted how many have the larger of (0, x). */
 static status binary_labels(net *n, graph_val pair, graph_val *label, error *err)
 {
-    graph_val classes = *label, flat;
+    graph_val classes = *label, in_rows;
     graph_shape rows = {.rank = 1, .dim = {loss_shape_of(n, pair)->dim[0]}};
-    TRY(net_reshape(n, classes, rows, &flat, err));
-    TRY(loss_count_right(n, pair, flat, &(accuracy_attr){.has_ignore_index = false}, err));
+    TRY(net_reshape(n, classes, rows, &in_rows, err));
+    TRY(loss_count_right(n, pair, in_rows, &(accuracy_attr){.has_ignore_index = false}, err));
     return graph_add_1(n->g, OP_CAST, NULL, &classes, 1, &(cast_attr){.to = DT_F32}, label, err);
 }
 

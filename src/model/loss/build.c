@@ -97,8 +97,8 @@ static status weigh_examples(net *n, loss_terms *t, error *err)
         TRY(net_reshape(n, t->counts, t->labels, &t->counts, err));
         return loss_two(n, OP_MUL, t->counts, by, &t->counts, err);
     }
-    int64_t labels = graph_shape_elements(&t->labels), weights = graph_shape_elements(loss_shape_of(n, by));
-    return loss_by(n, OP_MUL, by, (double)labels / (double)weights, &t->counts, err);
+    int64_t labels = graph_shape_elements(&t->labels), of_weights = graph_shape_elements(loss_shape_of(n, by));
+    return loss_by(n, OP_MUL, by, (double)labels / (double)of_weights, &t->counts, err);
 }
 
 status loss_mean(net *n, loss_terms t, graph_val *ret, error *err)

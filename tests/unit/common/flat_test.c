@@ -107,6 +107,44 @@ static void layout_holds_for_random_declarations(void **state)
     }
 }
 
+/* Live parts touch, begin on the grain, are as large as their tensors need, and hold these whole. */
+static void check_whole(const flat *f)
+{
+    int64_t at = 0;
+    for (int32_t p = 0; p < f->n_live_parts; p++) {
+        size_t n;
+        const part_segment *s = flat_part_segments(f, p, &n);
+        assert_true(n > 0);
+        assert_int_equal(f->parts[p].begin, at);
+        assert_int_equal(f->parts[p].begin % PART_GRAIN, 0);
+        for (size_t i = 0; i < n; i++)
+            assert_true(s[i].in_tensor == 0 && s[i].n == f->count[s[i].tensor]);
+        assert_true(n == 1 || flat_part_elements(f, p) <= PART_MAX + PART_GRAIN);
+        assert_true(flat_part_elements(f, p) <= flat_largest_part(f));
+        at = f->parts[p].end;
+    }
+    assert_int_equal(at, f->n_live);
+}
+
+static void tensors_that_are_whole_lie_in_one_part(void **state)
+{
+    (void)state;
+    for (uint64_t number = 0; number < CASES; number++) {
+        flats_case c;
+        flats_random(number, INT64_C(1) << (number % 24), &c);
+        for (size_t i = 0; i < c.n; i++)
+            c.tensors[i].whole = c.tensors[i].kind == TENSOR_TRAINABLE;
+        flat *f = make(c.tensors, c.n);
+        check_segments(f);
+        bool has_whole = false;
+        for (size_t i = 0; i < c.n; i++)
+            has_whole |= c.tensors[i].whole;
+        if (has_whole)
+            check_whole(f);
+        flat_destroy(&f);
+    }
+}
+
 static void empty_things_are_fine(void **state)
 {
     (void)state;
@@ -205,8 +243,8 @@ static void digest_sees_everything_declared(void **state)
          .momentum = 0.5f},
         {.name = "b", .rank = 1, .dim = {4}, .kind = TENSOR_TRAINABLE, .decay = true},
     };
-    tensor_decl v[12][2];
-    for (int i = 0; i < 12; i++)
+    tensor_decl v[13][2];
+    for (int i = 0; i < 13; i++)
         memcpy(v[i], base, sizeof base);
     v[1][0].name = "c";
     v[2][0].dim[0] = 3, v[2][0].dim[1] = 2;
@@ -219,8 +257,9 @@ static void digest_sees_everything_declared(void **state)
     v[9][1].decay = false;
     v[10][0] = base[1], v[10][1] = base[0];
     v[11][1].group = 1;
-    char hex[12][SHA256_HEX], again[SHA256_HEX];
-    for (int i = 0; i < 12; i++) {
+    v[12][1].whole = true;
+    char hex[13][SHA256_HEX], again[SHA256_HEX];
+    for (int i = 0; i < 13; i++) {
         digest_of(v[i], 2, hex[i]);
         for (int j = 0; j < i; j++)
             assert_string_not_equal(hex[i], hex[j]);
@@ -311,12 +350,18 @@ static void too_large_is_unsupported(void **state)
     f = make(many, 2);
     assert_int_equal(f->n_elements, FLAT_MAX);
     flat_destroy(&f);
+    tensor_decl whole = flats_vector("table", PART_WHOLE_MAX + 1, TENSOR_TRAINABLE);
+    whole.whole = true;
+    refuse(&whole, 1, E_UNSUPPORTED,
+           "tensor 'table' has 16777217 elements; an optimizer that needs tensors whole moves tensors of up to "
+           "16777216");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layout_holds_for_random_declarations),
+        cmocka_unit_test(tensors_that_are_whole_lie_in_one_part),
         cmocka_unit_test(empty_things_are_fine),
         cmocka_unit_test(drawing_does_not_see_the_cut),
         cmocka_unit_test(uniform_stays_below_its_end),

@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { N = 150 };
+enum { N = 150, ELEMENT_WISE = OPTIM_LARS /* so many kinds; whole_test.c has the others */ };
 
 typedef struct vectors {
     float w[N], state[UPDATE_SLOTS][N];
@@ -136,13 +136,16 @@ static void results_are_those_of_pytorch(void **state)
     error err = ERROR_INIT;
     if (json_read_file(TEST_DATA_DIR "/optim.json", &file, &err) != OK)
         fail_msg("%s", err.text);
-    size_t i, seen[OPTIM_KINDS] = {0};
+    size_t i, seen[ELEMENT_WISE] = {0};
     json_array_foreach(json_object_get(file, "cases"), i, c)
     {
+        optim_kind kind = optim_of(c).kind;
+        if ((int)kind >= ELEMENT_WISE)
+            continue;
         play_case(file, c);
-        seen[optim_of(c).kind]++;
+        seen[kind]++;
     }
-    for (size_t k = 0; k < OPTIM_KINDS; k++)
+    for (size_t k = 0; k < ELEMENT_WISE; k++)
         assert_true(seen[k] >= 2);
     json_decref(file);
 }
@@ -274,6 +277,8 @@ static void formula(const optim *o, const optim_call *call, double g, scalar *x)
     case OPTIM_FTRL:
         ftrl_move(o, lr, g, x);
         break;
+    case OPTIM_LARS:
+    case OPTIM_LAMB:
     case OPTIM_KINDS:
         break;
     }
@@ -288,7 +293,7 @@ static bool coin(const rng *r, uint64_t *at)
 static optim random_optim(const rng *r, uint64_t *at)
 {
     return (optim){
-        .kind = (optim_kind)rng_below(r, (*at)++, OPTIM_KINDS),
+        .kind = (optim_kind)rng_below(r, (*at)++, ELEMENT_WISE),
         .momentum = coin(r, at) ? 0.9 : 0,
         .dampening = coin(r, at) ? 0.2 : 0,
         .nesterov = coin(r, at),
@@ -431,7 +436,7 @@ static void decay_and_clipping_can_be_off(void **state)
     (void)state;
     rng r = rng_make(17, RNG_TEST, 0);
     uint64_t at = 0;
-    for (int kind = 0; kind < OPTIM_KINDS; kind++) {
+    for (int kind = 0; kind < ELEMENT_WISE; kind++) {
         optim with = {.kind = (optim_kind)kind,
                       .momentum = 0.9,
                       .beta1 = 0.9,
@@ -455,7 +460,7 @@ static void decay_and_clipping_can_be_off(void **state)
 static void not_a_number_is_not_hidden(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < OPTIM_KINDS; kind++) {
+    for (int kind = 0; kind < ELEMENT_WISE; kind++) {
         optim o = {.kind = (optim_kind)kind,
                    .beta1 = 0.9,
                    .beta2 = 0.99,
@@ -494,7 +499,7 @@ static void names_and_slots(void **state)
 {
     (void)state;
     optim_kind kind = OPTIM_ADAM;
-    assert_false(optim_kind_of("lamb", &kind));
+    assert_false(optim_kind_of("adafactor", &kind));
     assert_int_equal(kind, OPTIM_ADAM);
     optim o = {.kind = OPTIM_SGD};
     assert_int_equal(optim_slots(&o), 0);

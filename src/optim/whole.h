@@ -1,0 +1,63 @@
+/*
+ * Optimizers that need norms of a whole tensor: LARS and LAMB. A step of a part has three turns, and every tensor of
+ * the part lies in it whole (flat.h), so nobody else is asked:
+ *
+ *   1. whole_direct   where each element would go: the gradient (LARS), the corrected means and decay (LAMB)
+ *   2. whole_measure  sums of squares of weights and directions, by blocks of 4096 from a tensor's first element;
+ *      whole_trust    and from them the share of the rate that the tensor may take
+ *   3. whole_move     weights, the rest of the state, the moving average; and what moves by other rules
+ *
+ *   trust    coefficient * |w| / (|d| + decay * |w| + eps); 1 where either norm is 0, or the tensor is spared
+ *   lars     You et al. 2017: d = g; v = momentum*v + (1-dampening)*trust*(g + decay*w) (first step: without those
+ *            two); w -= lr*(nesterov ? trust*(g + decay*w) + momentum*v : v). lr is in no state, as in PyTorch
+ *   lamb     You et al. 2020, algorithm 2: m, v as adam's, corrected; d = m / (sqrt(v) + eps) + decay*w;
+ *            w -= lr*trust*d, with the coefficient 1 and neither decay nor eps in the trust
+ *
+ * Blocks are added in their order, in double, so neither the cut of the work nor the part's place shows.
+ *
+ * Threads: turns come one after the other; in a turn pieces belong to any thread.
+ */
+#ifndef TEQUIO_OPTIM_WHOLE_H
+#define TEQUIO_OPTIM_WHOLE_H
+
+#include "optim/optim.h"
+#include "optim/update.h"
+
+typedef enum whole_kind { WHOLE_LARS, WHOLE_LAMB } whole_kind;
+
+/* The constants of a step. */
+typedef struct whole_rule {
+    whole_kind kind;
+    update_gradient gradient;   /* without decay */
+    float rate, decay;
+    float momentum, keep, take; /* lars */
+    bool nesterov;
+    update_adam moments;        /* lamb; its rate is 1 / bias1 */
+    bool is_adaptive;           /* else the trust is 1 */
+    double coefficient, trust_decay, trust_eps;
+} whole_rule;
+
+bool optim_is_whole(const optim *o);
+whole_rule whole_rule_make(const optim *o, const optim_call *call);
+
+/* The vectors of a part. What goes out is not what comes in, but for the state, which may be. */
+typedef struct whole_vectors {
+    const float *grad, *weight_in;
+    float *weight_out;
+    float *const *state_in, *const *state_out;
+} whole_vectors;
+
+typedef struct whole_step whole_step;
+
+/* Room for parts of so many spans and elements. */
+whole_step *whole_create(size_t most_spans, size_t most_elements);
+void whole_destroy(whole_step **w);
+
+/* Of the part `u`, whose spans go by u->whole; both stay while its turns last. Returns how many blocks are measured. */
+size_t whole_begin(whole_step *w, const update_part *u, whole_vectors v);
+void whole_direct(whole_step *w, size_t begin, size_t end);     /* elements of the part */
+void whole_measure(whole_step *w, size_t block);
+void whole_trust(whole_step *w);                                /* all at once */
+void whole_move(whole_step *w, size_t begin, size_t end);
+
+#endif

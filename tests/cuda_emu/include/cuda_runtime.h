@@ -177,17 +177,9 @@ static inline float exp2_fast(float x)
 {
     return exp2f(x);
 }
-static inline float log2_fast(float x)
-{
-    return log2f(x);
-}
 static inline float rcp_fast(float x)
 {
     return 1.0f / x;
-}
-static inline float tanh_fast(float x)
-{
-    return tanhf(x);
 }
 
 static inline void mma_1688_f16(float d[4], const uint32_t a[2], uint32_t b)

@@ -159,29 +159,17 @@ __device__ __forceinline__ uint32_t tf32_of(float x)
     return y;
 }
 
-/* Good to about 2^-22, tanh to 2^-11; subnormal numbers count as zero. For half precision only. */
+/* Good to about 2^-22; subnormal numbers count as zero. For half precision only. */
 __device__ __forceinline__ float exp2_fast(float x)
 {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
-__device__ __forceinline__ float log2_fast(float x)
-{
-    float y;
-    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
 __device__ __forceinline__ float rcp_fast(float x)
 {
     float y;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
-__device__ __forceinline__ float tanh_fast(float x)
-{
-    float y;
-    asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
 

@@ -278,14 +278,13 @@ static status take_in(translator *t, const allennlp_key *k, const char *schema, 
 
 static status take_row(translator *t, const allennlp_key *k)
 {
-    static const char *const others[] = {"validation_dataset_reader", "dataset_reader.base_reader",
-                                         "validation_dataset_reader.base_reader"};
     const char *leaf = allennlp_leaf(k);
     size_t n = leaf == k->path ? 0 : (size_t)(leaf - k->path) - 1;
     const char *schema = arena_printf(t->memory, "%.*s", (int)n, k->path);
-    TRY(take_in(t, k, schema, reader));
-    for (size_t i = 0; i < COUNT_OF(others) && with_head(t, schema, "") != schema; i++)
-        TRY(take_in(t, k, schema, others[i]));
+    if (with_head(t, schema, "") == schema)
+        return take_in(t, k, schema, reader);
+    for (size_t i = allennlp_readers_count; i-- > 0;)
+        TRY(take_in(t, k, schema, allennlp_readers[i]));
     return OK;
 }
 

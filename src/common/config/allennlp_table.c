@@ -62,12 +62,32 @@ size_t allennlp_names(const char *schema, const char **ret, size_t most)
     return n;
 }
 
+const char *const allennlp_readers[] = {"dataset_reader.base_reader", "validation_dataset_reader.base_reader",
+                                        "validation_dataset_reader", "dataset_reader"};
+const size_t allennlp_readers_count = COUNT_OF(allennlp_readers);
+
+/* What stands behind a reader's section; NULL: the path leads into none. */
+static const char *within_reader(const char *path)
+{
+    for (size_t i = 0; i < allennlp_readers_count; i++) {
+        size_t n = strlen(allennlp_readers[i]);
+        if (strncmp(path, allennlp_readers[i], n) == 0 && path[n] == '.')
+            return path + n;
+    }
+    return NULL;
+}
+
 bool allennlp_knows(const char *path)
 {
+    static const char reader[] = "dataset_reader";
+    const size_t head = sizeof reader - 1;
+    const char *in_reader = within_reader(path);
     for (size_t i = 0; i < allennlp_count; i++) {
         const allennlp_key *k = &allennlp_table[i];
-        size_t n = strcspn(k->path, "[");
-        bool is_within = strncmp(k->path, path, n) == 0 && (!path[n] || path[n] == '.' || path[n] == '[');
+        bool is_readers = in_reader && strncmp(k->path, reader, head) == 0;
+        const char *row = is_readers ? k->path + head : k->path, *at = is_readers ? in_reader : path;
+        size_t n = strcspn(row, "[");
+        bool is_within = n && strncmp(row, at, n) == 0 && (!at[n] || at[n] == '.' || at[n] == '[');
         if (is_within && k->verdict != ALLENNLP_SAME)
             return true;
     }

@@ -217,6 +217,24 @@ static void overrides_nest_or_have_dots(void **state)
     config_destroy(&c);
 }
 
+/* AllenNLP's keys of readers, of which there are several. */
+static void overrides_name_keys_of_allennlp(void **state)
+{
+    (void)state;
+    config_source source = {
+        .text = "{dataset_reader: {type: 'sharded', base_reader: {type: 'conll2003'}}, train_data_path: 'x', "
+                "validation_dataset_reader: {type: 'snli', tokenizer: 't'}, model: 'mlp', "
+                "data_loader: {batch_size: 1}}",
+        .overrides = "{'dataset_reader.max_instances': 3, 'validation_dataset_reader.max_instances': 4, "
+                     "'dataset_reader.base_reader.token_indexers': {tokens: {lowercase_tokens: true}}}",
+    };
+    config *c = config_load_or_fail(&source);
+    assert_int_equal(config_int(c, "dataset_reader.limit"), 3);
+    assert_int_equal(config_int(c, "validation_dataset_reader.limit"), 4);
+    assert_true(config_bool(c, "dataset_reader.base_reader.lowercase_tokens"));
+    config_destroy(&c);
+}
+
 static void settings_take_words_as_strings(void **state)
 {
     (void)state;
@@ -395,6 +413,7 @@ int main(void)
         cmocka_unit_test(sources_lie_over_each_other),
         cmocka_unit_test(environment_settings_name_themselves),
         cmocka_unit_test(overrides_nest_or_have_dots),
+        cmocka_unit_test(overrides_name_keys_of_allennlp),
         cmocka_unit_test(settings_take_words_as_strings),
         cmocka_unit_test(environment_reaches_jsonnet),
         cmocka_unit_test_setup_teardown(files_import_from_their_folder, make_folder, remove_folder),

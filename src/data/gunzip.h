@@ -19,7 +19,7 @@ typedef struct gunzip gunzip;
 typedef enum packing_kind { PACKING_NONE, PACKING_GZIP, PACKING_DEFLATE } packing_kind;
 typedef struct packing {
     packing_kind kind;
-    uint32_t checksum;              /* of PACKING_DEFLATE: CRC-32 of what is in it */
+    uint32_t checksum;              /* of a zip's member: CRC-32 of what is in it; 0: none is said */
 } packing;
 
 bool gunzip_is_gzip(const void *data, size_t bytes);

@@ -49,7 +49,9 @@ status allennlp_weights_convert(const char *file, const config *model, const cha
     status st = weight_files_open(file, &from, err);
     if (st == OK) {
         st_tensor *tensors = arena_alloc(from.memory, (from.n + 1) * sizeof *tensors);
-        st = rename_all(&from, &family->names, tensors, &n, err);
+        st = weight_files_check(&from, err);
+        if (st == OK)
+            st = rename_all(&from, &family->names, tensors, &n, err);
         if (st == OK)
             st = write_all(tensors, n, safetensors, err);
     }

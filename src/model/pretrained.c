@@ -277,6 +277,8 @@ status pretrained_read(const config *section, const checkpoint_names *names, boo
     status st = begin(section, &r, err);
     r.names = are_theirs || r.files.is_allennlp ? names : NULL;
     if (st == OK)
+        st = weight_files_check(&r.files, err);
+    if (st == OK)
         st = name_sources(&r, f, err);
     if (st == OK)
         st = fill(&r, f, out, report, err);

@@ -14,6 +14,7 @@ struct torch_file {
     arena *memory;
     st_tensor *tensors; /* [n] */
     size_t n;
+    const char *origin; /* names it in messages */
 };
 
 /* "archive/" of "archive/data.pkl", which all entries begin with; NULL if there is no such entry. */
@@ -103,6 +104,7 @@ static status open_either(const char *path, const void *data, size_t bytes, cons
 {
     torch_file *f = xcalloc(1, sizeof *f);
     f->memory = arena_create();
+    f->origin = arena_strdup(f->memory, origin);
     status st = path ? fs_map_open(path, &f->map, err) : OK;
     if (st == OK)
         st = open_zip(f, path ? f->map.data : data, path ? f->map.bytes : bytes, origin, err);
@@ -132,6 +134,16 @@ void torch_file_close(torch_file **file)
     arena_destroy(&f->memory);
     free(f);
     *file = NULL;
+}
+
+status torch_file_check(const torch_file *f, error *err)
+{
+    for (size_t i = 0; i < f->zip.n; i++)
+        if (!archive_member_is_whole(&f->zip.at[i]))
+            return FAIL(err, E_DATA,
+                        "'%s': the bytes of '%s' are not those that were saved, by its checksum: the file is damaged",
+                        f->origin, f->zip.at[i].name);
+    return OK;
 }
 
 size_t torch_file_count(const torch_file *f)

@@ -17,6 +17,8 @@ MUST_USE status torch_file_open(const char *path, torch_file **ret, error *err);
 MUST_USE status torch_file_open_memory(const void *data, size_t bytes, const char *origin, torch_file **ret,
                                        error *err);
 void torch_file_close(torch_file **f);
+/* Reads all bytes. E_DATA: those of a tensor are not those that were saved, by the checksum of its entry. */
+MUST_USE status torch_file_check(const torch_file *f, error *err);
 size_t torch_file_count(const torch_file *f);
 const st_tensor *torch_file_at(const torch_file *f, size_t i);
 

@@ -146,6 +146,13 @@ status weight_files_open(const char *path, weight_files *ret, error *err)
     return dot && strcmp(dot, ".json") == 0 ? open_index(ret, path, err) : open_file(ret, path, err);
 }
 
+status weight_files_check(const weight_files *w, error *err)
+{
+    for (size_t i = 0; i < w->n_torch; i++)
+        TRY(torch_file_check(w->torch_files[i], err));
+    return OK;
+}
+
 void weight_files_close(weight_files *w)
 {
     for (size_t i = 0; i < w->n_files; i++)

@@ -30,6 +30,8 @@ typedef struct weight_files {
 
 /* `path` is borrowed until they are closed. E_DATA, E_IO: what is wrong with which file; close what is there. */
 MUST_USE status weight_files_open(const char *path, weight_files *ret, error *err);
+/* Reads all bytes of those that have checksums. E_DATA: one is damaged. */
+MUST_USE status weight_files_check(const weight_files *w, error *err);
 void weight_files_close(weight_files *w);
 
 #endif

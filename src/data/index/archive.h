@@ -33,6 +33,9 @@ archive_kind archive_kind_of(const unsigned char *data, size_t bytes);
 MUST_USE status archive_open(archive_kind kind, const unsigned char *data, size_t bytes, const char *origin,
                              archive *ret, error *err);
 void archive_close(archive *a);
+/* Are the bytes of a member that is only stored those of the checksum that the archive says? True where it says none:
+ * of a tar, or 0, as torch.save may write. Reads all of them. */
+bool archive_member_is_whole(const archive_member *m);
 /* A member by its name, or as "./NAME"; NULL: there is none. */
 const archive_member *archive_find(const archive *a, const char *name);
 

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 static bool climbs_out(const char *name)
 {
@@ -47,4 +48,10 @@ const archive_member *archive_find(const archive *a, const char *name)
             return &a->at[i];
     }
     return NULL;
+}
+
+bool archive_member_is_whole(const archive_member *m)
+{
+    bool is_said = m->packing.kind == PACKING_NONE && m->packing.checksum;
+    return !is_said || crc32_z(0, m->data, m->bytes) == m->packing.checksum;
 }

@@ -186,6 +186,28 @@ static void test_zip(void **state)
     buf_fini(&b);
 }
 
+static bool is_whole(const buf *b)
+{
+    archive a = {.at = NULL};
+    assert_int_equal(archive_open(ARCHIVE_ZIP, (const unsigned char *)b->data, b->size, "t", &a, NULL), OK);
+    bool whole = archive_member_is_whole(&a.at[0]);
+    archive_close(&a);
+    return whole;
+}
+
+static void test_checksums(void **state)
+{
+    (void)state;
+    buf b = BUF_INIT;
+    make_zip(&b, "a", "lines", 0, 0);
+    assert_true(is_whole(&b));
+    b.data[31] ^= 1;
+    assert_false(is_whole(&b));
+    memset(b.data + 36 + 16, 0, 4); /* the entry says none */
+    assert_true(is_whole(&b));
+    buf_fini(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +215,7 @@ int main(void)
         cmocka_unit_test(test_names_that_lead_out),
         cmocka_unit_test(test_bad_pax),
         cmocka_unit_test(test_zip),
+        cmocka_unit_test(test_checksums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

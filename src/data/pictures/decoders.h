@@ -14,7 +14,4 @@ MUST_USE status decode_png(const unsigned char *data, size_t bytes, const pictur
 const char *decode_jpeg_version(void);
 const char *decode_png_version(void);
 
-/* Room for the pixels of a picture whose sizes are set. E_NOMEM. */
-MUST_USE status picture_make_room(picture *p, error *err);
-
 #endif

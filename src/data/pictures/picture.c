@@ -88,20 +88,6 @@ static status find_format(const unsigned char *data, size_t bytes, size_t *ret, 
 
 /* --- pixels --- */
 
-void picture_fini(picture *p)
-{
-    mem_free(p->pixels);
-    *p = (picture){.pixels = NULL};
-}
-
-status picture_make_room(picture *p, error *err)
-{
-    void *room = NULL;
-    TRY(mem_alloc((size_t)p->width * (size_t)p->height * (size_t)p->channels, "a picture", &room, err));
-    p->pixels = room;
-    return OK;
-}
-
 /* Which pixel of `in` comes to (x, y) once it is turned: EXIF's table, as mirrors of both axes and their exchange. */
 static const unsigned char *source_of(const picture *in, int32_t orientation, int32_t x, int32_t y)
 {

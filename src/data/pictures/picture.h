@@ -16,7 +16,7 @@
 #ifndef TEQUIO_DATA_PICTURES_PICTURE_H
 #define TEQUIO_DATA_PICTURES_PICTURE_H
 
-#include "common/base/error.h"
+#include "data/pictures/pixels.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,11 +36,6 @@ typedef struct picture_head {
     int32_t orientation;            /* EXIF's, 1 to 8; 1: it lies as it is to be seen */
 } picture_head;
 
-typedef struct picture {
-    int32_t width, height, channels;
-    unsigned char *pixels;          /* [height][width][channels] */
-} picture;
-
 typedef struct picture_decoding {
     bool turn;                      /* by EXIF's orientation */
     /* A JPEG may be decoded at 1/2, 1/4 or 1/8, while no side gets shorter than this; 0: at its size. */
@@ -51,7 +46,6 @@ MUST_USE status picture_read_head(const unsigned char *data, size_t bytes, pictu
 /* picture_fini frees it. */
 MUST_USE status picture_decode(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret,
                                error *err);
-void picture_fini(picture *p);
 
 const char *picture_format_name(picture_format format);
 /* The format that the end of a file's name stands for, -1 for none of these; *ret_other, which may be NULL: it stands

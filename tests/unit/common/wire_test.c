@@ -296,7 +296,7 @@ static void test_payload_sizes(void **state)
     check_payload_refused(WIRE_HEARTBEAT, 1, "HEARTBEAT: a payload where none belongs");
     check_payload_refused(WIRE_PUSH, 0, "PUSH: 0 bytes are not a part");
     check_payload_refused(WIRE_PART, 6, "PART: 6 bytes are not a part");
-    check_payload_refused(WIRE_PART, 4 * PART_MAX + 4, "PART: 4194308 bytes are not a part");
+    check_payload_refused(WIRE_PART, 4 * PART_WHOLE_MAX + 4, "PART: 67108868 bytes are not a part");
     check_payload_refused(WIRE_HELLO, WIRE_SMALL_MAX + 1, "HELLO: 1048577 bytes are too many");
     check_payload_refused(WIRE_FAILED, NET_PAYLOAD_MAX, "FAILED: 67108864 bytes are too many");
 }

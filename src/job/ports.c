@@ -1,5 +1,7 @@
 #include "job/ports.h"
 
+#include "common/net/byte_limit.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -40,6 +42,7 @@ static int ports_open_at(address *at, socklen_t bytes, int *ret_fd, int *ret_por
      * only delays; accepted connections inherit this one, which every kernel has */
     if (at->any.sa_family == AF_INET && ntohl(at->four.sin_addr.s_addr) >> 24 == 127)
         setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", strlen("reno"));
+    (void)byte_limit_keep_syns(fd); /* its process may limit those too who come before it runs */
     if (bind(fd, &at->any, bytes) || listen(fd, SOMAXCONN) || getsockname(fd, &at->any, &bytes)) {
         int cause = errno;
         close(fd);

@@ -105,6 +105,7 @@ bool raw_take_out(const void *data, size_t bytes, onnx_raw *ret, buf *ret_rest)
     const unsigned char *begin = data;
     onnx_raw r = {.at = NULL};
     field graph;
+    *ret = r;
     if (!find_graph((fields){begin, begin + bytes}, &graph))
         return false;
     size_t rest = walk_graph(graph.inside, &r, NULL);

@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154  # its user sets dir
 # A Slurm of the test's own: munged, one slurmctld, three slurmd (n1, n2, n3, four CPUs each) of this
 # machine, in namespaces of its own for processes and mounts, so that all end with the test and the nodes'
 # names are known to nobody else. Ends the test with 77 where that cannot be.
@@ -12,6 +12,13 @@ if [ -z "${SLURM_NAMESPACE:-}" ]; then
 fi
 PATH=$PATH:/usr/sbin
 
+# keep_node NODE: its daemon, which begins again when it ends by a fault of its own; its jobs go on meanwhile
+keep_node() {
+    while :; do
+        slurmd -D -N "$1" >>"$dir/slurm/$1.out" 2>&1 || :
+    done
+}
+
 # start_slurm: needs $dir
 start_slurm() {
     printf '127.0.0.1 localhost %s n1\n127.0.0.2 n2\n127.0.0.3 n3\n' "$(hostname)" >"$dir/etc_hosts"
@@ -22,9 +29,8 @@ start_slurm() {
     munged --force --foreground --key-file="$dir/slurm/munge.key" --socket="$dir/slurm/munge.sock" \
         --pid-file="$dir/slurm/munge.pid" --log-file="$dir/slurm/munge.log" \
         --seed-file="$dir/slurm/munge.seed" >"$dir/slurm/munged.out" 2>&1 &
-    daemons=$!
-    # shellcheck disable=SC2154  # and what they write until they are gone
-    trap 'kill -KILL $daemons 2>/dev/null || :; wait $daemons 2>/dev/null || :; rm -rf "$dir"' EXIT
+    # all of this namespace, and what they write until they are gone
+    trap '[ $$ -ne 1 ] || kill -KILL -1 2>/dev/null || :; wait || :; rm -rf "$dir"' EXIT
     # shellcheck disable=SC2046  # three words
     set -- $("$FREE_PORTS" 4)
     cat >"$dir/slurm/slurm.conf" <<END
@@ -65,10 +71,8 @@ END
     esac
     export SLURM_CONF="$dir/slurm/slurm.conf"
     slurmctld -D >"$dir/slurm/out" 2>&1 &
-    daemons="$daemons $!"
     for node in n1 n2 n3; do
-        slurmd -D -N $node >"$dir/slurm/$node.out" 2>&1 &
-        daemons="$daemons $!"
+        keep_node $node &
     done
     looks=600
     until [ "$(sinfo --noheader --format %D --states idle 2>/dev/null)" = 3 ]; do

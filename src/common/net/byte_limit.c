@@ -33,9 +33,14 @@ static bool attach(int fd, struct sock_filter *code, size_t n)
     return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
 }
 
-bool byte_limit_prepare(int listening)
+bool byte_limit_keep_syns(int listening)
 {
     int on = 1;
+    return setsockopt(listening, IPPROTO_TCP, TCP_SAVE_SYN, &on, sizeof on) == 0;
+}
+
+bool byte_limit_prepare(int listening)
+{
     struct sock_filter small_only[] = {
         PAYLOAD_LENGTH,
         BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, SEGMENT_MAX, 1, 0),
@@ -44,8 +49,7 @@ bool byte_limit_prepare(int listening)
         BPF_STMT(BPF_ALU | BPF_ADD | BPF_X, 0),
         CUT,
     };
-    return setsockopt(listening, IPPROTO_TCP, TCP_SAVE_SYN, &on, sizeof on) == 0 &&
-           attach(listening, small_only, COUNT_OF(small_only));
+    return byte_limit_keep_syns(listening) && attach(listening, small_only, COUNT_OF(small_only));
 }
 
 void byte_limit_close(int listening)

@@ -13,6 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Of a socket that listens, or will: the kernel keeps the SYNs of connections from now on, which
+ * byte_limit_set needs. false: this kernel cannot. */
+bool byte_limit_keep_syns(int listening);
+
 /* Of a listening socket: connections it accepts keep their SYN and take little of each segment, until
  * a limit is set or lifted. false: this kernel cannot. */
 bool byte_limit_prepare(int listening);

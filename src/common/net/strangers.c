@@ -26,10 +26,6 @@
  * costs a quarter of a megabyte at the most (strangers.h). */
 enum { BACKLOG = 64, GONE_MAX = 64 };
 
-/* Of those who came before the socket was prepared, to one that a launcher holds open, no SYN is
- * kept: they are accepted at once. */
-enum { EARLY_US = 5000 * 1000 };
-
 /* How often those are looked at whom the kernel does not limit. */
 enum { TICK_MS = 20 };
 
@@ -61,7 +57,7 @@ struct strangers {
     } listening[STRANGERS_PORTS];
     int n_listening;
     bool is_limiting; /* the kernel can, and does where it was not flooded */
-    int64_t began_us;
+    bool keeps_syns;  /* somebody came whose SYN was kept: nobody after came before we were prepared */
     bool is_closed; /* to newcomers */
     int n_gone;     /* since the owner looked last: libzmq forgets them when it does */
     unsigned looks;
@@ -238,9 +234,9 @@ static void take_accepted(strangers *s, int connection)
         return;
     }
     one.is_limited = byte_limit_set(one.held, STRANGER_BYTES);
+    s->keeps_syns |= one.is_limited;
     add(s, &one);
-    bool is_early = one.since_us - s->began_us < EARLY_US; /* it may have come before us */
-    if (s->is_limiting && !one.is_limited && !is_early)
+    if (s->is_limiting && !one.is_limited && s->keeps_syns)
         send_away(s, &s->at[s->n - 1], REFUSAL_CROWD);
     else if (s->n_held > s->at_once)
         send_away(s, one_too_many(s), REFUSAL_CROWD);
@@ -368,7 +364,7 @@ static status take_monitor(net *n, strangers *s, error *err)
 status strangers_watch(net *n, net_socket *socket, strangers **ret, error *err)
 {
     strangers *s = xcalloc(1, sizeof *s);
-    *s = (strangers){.socket = socket, .at_once = n->strangers, .began_us = clock_us()};
+    *s = (strangers){.socket = socket, .at_once = n->strangers};
     pthread_mutex_init(&s->lock, NULL);
     status st = take_monitor(n, s, err);
     if (st == OK) {

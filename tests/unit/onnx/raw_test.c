@@ -133,10 +133,12 @@ static void small_files_are_read_whole(void **state)
     file_node(f, "Add", "x typed", "y");
     file_output(f, "y");
     buf packed = BUF_INIT, rest = BUF_INIT;
-    onnx_raw r;
+    onnx_raw r = {.at = (onnx_raw_data[1]){{0}}, .n = 1};
     file_pack(f, &packed);
     assert_false(raw_take_out(packed.data, packed.size, &r, &rest));
     assert_int_equal(rest.size, 0);
+    assert_null(r.at);
+    assert_int_equal(r.n, 0);
     buf_fini(&packed);
     file_destroy(&f);
 }

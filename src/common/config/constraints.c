@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/config/options.h"
+#include "common/config/reader_sections.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -303,6 +304,28 @@ static status check_sampler(const json_t *tree, error *err)
     return OK;
 }
 
+typedef struct inner_augment {
+    status st;
+    error *err;
+} inner_augment;
+
+static void refuse_inner(void *user, json_t *section, const char *place)
+{
+    inner_augment *found = user;
+    const json_t *asked = json_object_get(section, "augment");
+    if (found->st == OK && strchr(place, '.') && json_is_object(asked))
+        found->st = FAIL(found->err, E_CONFIG, "%s.augment: a reader within another does not change images by chance; "
+                                               "leave it out", place);
+}
+
+/* The loader changes batches as dataset_reader.augment says: what a reader within it asks for would never happen. */
+static status check_inner_augment(const json_t *tree, error *err)
+{
+    inner_augment found = {.err = err};
+    reader_sections_each((json_t *)tree, refuse_inner, &found); /* which only reads it */
+    return found.st;
+}
+
 /* Parts and colours are of pictures as they lie in their files, which other readers never see. */
 static status check_augment(const json_t *tree, error *err)
 {
@@ -344,6 +367,7 @@ status constraints_check(const json_t *tree, error *err)
     TRY(check_loss_scale(tree, err));
     TRY(check_sampler(tree, err));
     TRY(check_augment(tree, err));
+    TRY(check_inner_augment(tree, err));
     TRY(check_of_halves(tree, "trainer.half_weight_gradients", err));
     TRY(check_of_halves(tree, "trainer.library_dropout", err));
     return constraints_check_mode(tree, err);

@@ -74,6 +74,7 @@ int submit_search(const submit_request *o, const args *a, const target *t, error
                         .environment = {.shares_cpus = t->is_here}};
     const search_choice choice = {
         .asked = o->job.search,
+        .command = "submit",
         .config_path = o->config_path,
         .overrides = o->overrides,
         .trials = -1,

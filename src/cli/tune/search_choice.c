@@ -1,6 +1,6 @@
 #include "cli/tune/search_choice.h"
 
-#include "cli/run/model_archive.h"
+#include "cli/tune/search_check.h"
 #include "common/base/alloc.h"
 #include "metric/goal.h"
 #include "metric/settings.h"
@@ -13,30 +13,6 @@ enum { TRIALS_MOST = 1000000 };
 char *search_overrides(const char *given, const char *values)
 {
     return given ? xasprintf("(%s) + %s", given, values) : xstrdup(values);
-}
-
-/* That the keys are there, and take such values, is known before the first trial. */
-static status check_keys(const search_choice *choice, error *err)
-{
-    const space *s = &choice->asked->space;
-    double unit[SPACE_PARAMETERS_MOST], point[SPACE_PARAMETERS_MOST];
-    for (int i = 0; i < s->n; i++)
-        unit[i] = 0.5;
-    space_point(s, unit, point);
-    json_t *values = space_values(s, point);
-    char *text = json_dumps(values, JSON_REAL_PRECISION(STUDY_DIGITS));
-    char *overrides = search_overrides(choice->overrides, text);
-    config *c = NULL;
-    status st = config_load(&(config_source){.path = choice->config_path, .overrides = overrides,
-                                             .read_archive = model_archive_config},
-                            &c, err);
-    if (st != OK)
-        error_prepend(err, "with the values %.300s", text);
-    config_destroy(&c);
-    free(overrides);
-    free(text);
-    json_decref(values);
-    return st;
 }
 
 /* Whether the configuration lists a metric of this name. */
@@ -141,13 +117,27 @@ static status choose_stopping(const search_choice *choice, search_request *r, er
     return OK;
 }
 
+static status check(const search_choice *choice, const search_request *r, error *err)
+{
+    const search_check k = {
+        .command = choice->command,
+        .config_path = choice->config_path,
+        .overrides = choice->overrides,
+        .space = &choice->asked->space,
+        .metric = r->metric,
+        .better = r->better,
+        .is_elsewhere = choice->is_elsewhere,
+    };
+    return search_check_run(&k, err);
+}
+
 status search_choose(const search_choice *choice, const config *c, char *digest, search_request *ret, error *err)
 {
-    TRY(check_keys(choice, err));
     TRY(choose_metric(choice, c, ret, err));
     TRY(choose_sampler(choice, ret, err));
     TRY(choose_trials(choice, ret, err));
     TRY(choose_stopping(choice, ret, err));
+    TRY(check(choice, ret, err));
     config_digest(c, digest);
     ret->config_digest = digest;
     ret->space = &choice->asked->space;

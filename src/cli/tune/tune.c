@@ -86,6 +86,7 @@ static status choose(tuning *t, error *err)
     config_source source = {.path = a->operands[0], .overrides = overrides, .read_archive = model_archive_config};
     const search_choice choice = {
         .asked = &t->asked,
+        .command = "tune",
         .config_path = a->operands[0],
         .overrides = overrides,
         .metric = args_text(a, "metric"),

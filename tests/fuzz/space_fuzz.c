@@ -19,7 +19,9 @@ static status read_search(const char *text, size_t bytes, arena *memory, search 
     doc_node *spec = NULL;
     TRY(document_read(text, bytes, "job.yaml", memory, &spec, err));
     TRY(schema_check(spec, "HyperparameterSpec", memory, NULL, NULL, err));
-    return search_read(spec, memory, ret, err);
+    TRY(search_read(spec, memory, NULL, NULL, ret, err));
+    search named = *ret;
+    return search_name_keys(&named, NULL, memory, NULL) == OK ? search_name_keys(ret, NULL, memory, err) : OK;
 }
 
 static void check_within(const space *s, const double *point)

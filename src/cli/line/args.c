@@ -17,6 +17,8 @@ static status unknown_flag(const command *c, const char *word, error *err)
     for (size_t i = 0; i < c->n_flags; i++)
         names[i] = c->flags[i].name;
     const char *near = config_did_you_mean(word, names, c->n_flags);
+    if (!near && c->key_of)
+        near = config_nearest_path(word);
     if (near)
         return FAIL(err, E_USAGE, "%s: unknown flag --%s; did you mean --%s?", c->name, word, near);
     return FAIL(err, E_USAGE, "%s: unknown flag --%s; 'tequio %s --help' lists them", c->name, word,
@@ -112,6 +114,29 @@ static status take_flag(args *a, const flag *f, const char *value, int argc, cha
     return OK;
 }
 
+/* --KEY VALUE, --KEY=VALUE; *ret_taken is false if the flag sets no key of the configuration. */
+static status take_setting(args *a, int argc, char *const *argv, int *at, bool *ret_taken, error *err)
+{
+    const command *c = a->command;
+    const char *word = argv[*at] + 2;
+    size_t bytes = strcspn(word, "=");
+    char *name = xstrndup(word, bytes);
+    const char *key = c->key_of ? c->key_of(name) : NULL;
+    *ret_taken = key;
+    args_setting s = {.key = key == name ? word : key, .bytes = key == name ? (int)bytes : key ? (int)strlen(key) : 0};
+    free(name);
+    if (!key)
+        return OK;
+    if (!word[bytes] && *at + 1 >= argc)
+        return FAIL(err, E_USAGE, "%s: --%s needs a value: of %.*s", c->name, word, s.bytes, s.key);
+    if (a->n_settings == COMMAND_SETTINGS)
+        return FAIL(err, E_USAGE, "%s: more than %d keys of the configuration; --overrides takes any number", c->name,
+                    COMMAND_SETTINGS);
+    s.value = word[bytes] ? word + bytes + 1 : argv[++*at];
+    a->settings[a->n_settings++] = s;
+    return OK;
+}
+
 static status take_long(args *a, int argc, char *const *argv, int *at, error *err)
 {
     const char *word = argv[*at] + 2;
@@ -121,6 +146,11 @@ static status take_long(args *a, int argc, char *const *argv, int *at, error *er
         return OK;
     }
     const flag *f = find_long(a->command, word, bytes);
+    bool is_taken = false;
+    if (!f)
+        TRY(take_setting(a, argc, argv, at, &is_taken, err));
+    if (is_taken)
+        return OK;
     if (!f) {
         char *name = xstrndup(word, bytes);
         status st = unknown_flag(a->command, name, err);

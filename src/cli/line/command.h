@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMMAND_FLAGS = 64, COMMAND_OPERANDS = 4 };
+enum { COMMAND_FLAGS = 64, COMMAND_OPERANDS = 4, COMMAND_SETTINGS = 128 };
 
 typedef enum flag_kind {
     FLAG_SWITCH, /* takes no value */
@@ -45,6 +45,9 @@ typedef struct command {
     const char *about;   /* paragraphs, separated by an empty line */
     const flag *flags;
     size_t n_flags;
+    /* The key of the configuration that a flag of no row sets, which is `name` or a constant; NULL: it sets none.
+     * NULL where only flags of the table are taken. */
+    const char *(*key_of)(const char *name);
     bool takes_rest;        /* what stands behind `--` is none of ours: args.rest */
     bool needs_passive_waits; /* it computes: see cli.c */
     /* Returns the exit code; whatever `err` holds then is printed. */
@@ -56,12 +59,21 @@ typedef struct command_table {
     size_t n;
 } command_table;
 
+/* --KEY VALUE */
+typedef struct args_setting {
+    const char *key; /* [bytes] */
+    int bytes;
+    const char *value;
+} args_setting;
+
 struct args {
     const command *command;
     const command_table *program; /* the subcommand and all others; NULL: not run by the program */
     const char *operands[COMMAND_OPERANDS];
     int n_operands;
     const char *values[COMMAND_FLAGS]; /* by place in the table; NULL where not given */
+    args_setting settings[COMMAND_SETTINGS]; /* [n_settings], in their order: of a command with key_of */
+    int n_settings;
     char *const *rest;                 /* with takes_rest: NULL at the end, never NULL itself */
     bool help;                         /* --help was given; nothing else counts then */
 };

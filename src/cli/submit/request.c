@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/run/model_archive.h"
+#include "cli/run/settings.h"
 #include "job/spec/flags.h"
 
 #include <stdio.h>
@@ -78,7 +79,9 @@ static status resolve_config(const args *train, submit_request *o, error *err)
 {
     o->config_path = train->operands[0];
     o->overrides = args_text(train, "overrides");
-    config_source source = {.path = o->config_path, .overrides = o->overrides, .read_archive = model_archive_config};
+    o->settings = settings_of(train, NULL, o->memory);
+    config_source source = {.path = o->config_path, .overrides = o->overrides, .settings = o->settings,
+                            .read_archive = model_archive_config};
     TRY(config_load(&source, &o->resolved, err));
     const char *security = config_str(o->resolved, "distributed.security");
     o->is_secured = !args_has(train, "insecure") && !(security && strcmp(security, "off") == 0);

@@ -17,14 +17,16 @@ typedef struct submit_request {
     const char *const *arguments;       /* of every task: "train", CONFIG, ..., "--job-dir", DIR */
     const char *const *arguments_again; /* of one that is started again */
     const char *config_path, *overrides; /* CONFIG, and --overrides among the arguments; NULL: none */
+    const char *const *settings;        /* "KEY=VALUE" of --KEY VALUE among the arguments; NULL at the end */
     config *resolved;                   /* what CONFIG and the overrides among the arguments come to */
     bool is_secured;                    /* its connections between hosts are */
 } submit_request;
 
-/* CONFIG, or `path` in its place, and the arguments behind it without the overrides; NULL at the end. In the arena. */
+/* CONFIG, or `path` in its place, and the arguments behind it without overrides and settings; NULL at the end. In the
+ * arena. */
 const char *const *submit_request_train_words(const submit_request *o, const char *path);
 
-/* The same line without the overrides, and with `path` in the place of CONFIG. In the arena. */
+/* The same line without these, and with `path` in the place of CONFIG. In the arena. */
 const char *const *submit_request_arguments(const submit_request *o, const char *path, bool again);
 
 /* E_USAGE, E_CONFIG; says the job's warnings on standard error. */

@@ -50,6 +50,11 @@ static status submit_check_target(const launch *l, const target *t, error *err)
                 return FAIL(err, E_USAGE, "submit: --%s is for --target %s; this is for %s", f->name,
                             targets[k]->name, t->name);
     }
+    static const char *const of_searches[] = {"parameter", "metric"};
+    for (size_t i = 0; i < COUNT_OF(of_searches); i++)
+        if (args_has(l->args, of_searches[i]) && !l->request->job.search)
+            return FAIL(err, E_USAGE, "submit: --%s is for jobs with hyperparameters; this one has none",
+                        of_searches[i]);
     if (args_has(l->args, "async") && !t->lives_on)
         return FAIL(err, E_USAGE,
                     "submit: --async: with --target %s tasks live no longer than this command", t->name);
@@ -154,6 +159,7 @@ static int run_submit(const args *a, error *err)
 #define PYTHON   "What is for Python"
 #define CLOUD    "What is for Google's cloud"
 #define WHERE    "Where it runs"
+#define SEARCH   "A search, of a job with hyperparameters"
 #define SHOW     "What to show"
 
 /* flags.def's kinds as those of a command line; what a text means is for job/spec/flags.c. */
@@ -173,6 +179,10 @@ static const flag submit_flags[] = {
     {name, 0, FLAG_OF_##kind, value, group, help, 1, JOB_TASKS_MOST},
 #include "job/spec/flags.def"
 #undef JOB_FLAG
+    {"parameter", 0, FLAG_TEXT, "NAME=KEY,...", SEARCH,
+     "Which key of the configuration a parameter is, where its name is none; NAME= leaves it out.", 0, 0},
+    {"metric", 0, FLAG_TEXT, "+NAME|-NAME", SEARCH,
+     "The metric of validation data to make larger (+) or smaller (-), over hyperparameterMetricTag and goal.", 0, 0},
     {"target", 0, FLAG_CHOICE, "compose|kubernetes|local|slurm|ssh", WHERE,
      "local: each task is a process of this machine; the default. compose: a container on it. kubernetes: a pod "
      "of a cluster. slurm: a process of nodes that Slurm allots. ssh: of hosts that ssh reaches.",

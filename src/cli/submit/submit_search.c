@@ -31,7 +31,8 @@ static void add(words *w, char *word)
 /* Flags of this command line, but for where to write and what to show. */
 static void add_flags(words *w, const args *a)
 {
-    static const char *const left_out[] = {"job-dir", "dry-run", "json", "async", "stream-logs"};
+    static const char *const left_out[] = {"job-dir", "dry-run", "json", "async", "stream-logs", "parameter",
+                                           "metric"};
     for (size_t i = 0; i < a->command->n_flags; i++) {
         const flag *f = &a->command->flags[i];
         bool is_left_out = !a->values[i];
@@ -45,7 +46,7 @@ static void add_flags(words *w, const args *a)
     }
 }
 
-static char **submit_trial_line(const void *user, const char *job_dir, const char *values)
+static char **submit_trial_line(const void *user, const char *job_dir, char *const *values)
 {
     const searching *s = user;
     const submit_request *o = s->request;
@@ -60,8 +61,14 @@ static char **submit_trial_line(const void *user, const char *job_dir, const cha
     add(&w, xstrdup("--"));
     for (; *train; train++)
         add(&w, xstrdup(*train));
-    add(&w, xstrdup("--overrides"));
-    add(&w, search_overrides(o->overrides, values));
+    if (o->overrides)
+        add(&w, xstrdup("--overrides"));
+    if (o->overrides)
+        add(&w, xstrdup(o->overrides));
+    for (const char *const *setting = o->settings; *setting; setting++)
+        add(&w, xasprintf("--%s", *setting));
+    for (; *values; values++)
+        add(&w, xstrdup(*values));
     add(&w, NULL);
     return w.at;
 }
@@ -69,14 +76,17 @@ static char **submit_trial_line(const void *user, const char *job_dir, const cha
 int submit_search(const submit_request *o, const args *a, const target *t, error *err)
 {
     char digest[65];
+    search asked = *o->job.search;
     const searching s = {.request = o, .args = a};
     search_request r = {.dir = o->job.job_dir, .recovers = true, .command_line = submit_trial_line, .user = &s,
                         .environment = {.shares_cpus = t->is_here}};
     const search_choice choice = {
-        .asked = o->job.search,
+        .asked = &asked,
         .command = "submit",
         .config_path = o->config_path,
         .overrides = o->overrides,
+        .settings = o->settings,
+        .metric = args_text(a, "metric"),
         .trials = -1,
         .parallel = -1,
         .failed_most = -1,
@@ -91,7 +101,9 @@ int submit_search(const submit_request *o, const args *a, const target *t, error
                                      "local, compose or slurm", t->name));
     if (args_has(a, "async"))
         return status_exit_code(FAIL(err, E_USAGE, "submit: --async: a search waits for its trials"));
-    status st = search_choose(&choice, o->resolved, digest, &r, err);
+    status st = search_name_keys(&asked, args_text(a, "parameter"), o->memory, err);
+    if (st == OK)
+        st = search_choose(&choice, o->resolved, digest, &r, err);
     if (st != OK) {
         error_prepend(err, "submit: hyperparameters");
         return status_exit_code(st);

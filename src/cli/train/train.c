@@ -16,6 +16,7 @@
 #include "cli/run/input_files.h"
 #include "cli/run/model_archive.h"
 #include "cli/run/oversubscription.h"
+#include "cli/run/settings.h"
 #include "cli/train/dryrun.h"
 #include "cli/train/launch.h"
 #include "cli/train/membership.h"
@@ -25,6 +26,7 @@
 #include "common/base/log.h"
 #include "common/base/thread.h"
 #include "common/cluster/cluster.h"
+#include "job/spec/parameter_names.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -125,11 +127,14 @@ static status load_config(train_job *j, error *err)
     }
     if (args_has(j->args, "gce-maintenance"))
         settings[n] = "distributed.gce_maintenance=true";
+    arena *memory = arena_create();
     config_source source = {.path = j->path,
                             .overrides = args_text(j->args, "overrides"),
-                            .settings = settings,
+                            .settings = settings_of(j->args, settings, memory),
                             .read_archive = model_archive_config};
-    TRY(config_load(&source, &j->config, err));
+    status st = config_load(&source, &j->config, err);
+    arena_destroy(&memory);
+    TRY(st);
     config_notes_log(j->config);
     return OK;
 }
@@ -375,9 +380,12 @@ const command command_train = {
              "process runs the task it names; where torchrun, mpirun or --nnodes number it, the rank. "
              "Otherwise --workers N starts a cluster of processes "
              "on this machine; without it one process does everything. The weights that come out "
-             "are the same, bit by bit.",
+             "are the same, bit by bit.\n\n"
+             "Keys of the configuration are flags too, over --overrides: --trainer.optimizer.lr 0.1, and names that "
+             "programs for AI Platform have for them, as --learning-rate.",
     .flags = train_flags,
     .n_flags = COUNT_OF(train_flags),
+    .key_of = parameter_key,
     .needs_passive_waits = true,
     .run = run_train,
 };

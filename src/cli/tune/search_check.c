@@ -2,7 +2,7 @@
 
 #include "cli/run/input_files.h"
 #include "cli/run/model_archive.h"
-#include "cli/tune/search_choice.h"
+#include "cli/tune/trial_values.h"
 #include "common/base/alloc.h"
 #include "tune/sobol.h"
 #include "worker/variants.h"
@@ -15,26 +15,23 @@
  * are looked at. */
 enum { POINTS = 32, BUILDS = 4, VALUES = 100 };
 
-static json_t *trial_values(const search_check *k, const double *point)
-{
-    json_t *values = space_values(k->space, point);
-    char *goal = xasprintf("%c%s", k->better > 0 ? '+' : '-', k->metric);
-    json_object_set_new(values, "trainer.validation_metric", json_string(goal));
-    free(goal);
-    return values;
-}
-
 /* The configuration of a trial. */
 static status load(const search_check *k, const double *point, config **ret, error *err)
 {
-    json_t *values = trial_values(k, point);
-    char *text = json_dumps(values, JSON_REAL_PRECISION(SPACE_DIGITS));
-    char *overrides = search_overrides(k->overrides, text);
-    const config_source source = {.path = k->config_path, .overrides = overrides, .read_archive = model_archive_config};
-    status st = config_load(&source, ret, err);
-    free(overrides);
-    free(text);
-    json_decref(values);
+    char **values = trial_values(k->space, point, k->metric, k->better);
+    size_t n = 0, n_given = 0;
+    while (k->settings && k->settings[n_given])
+        n_given++;
+    const char **settings = xcalloc(n_given + (size_t)k->space->n + 2, sizeof *settings);
+    for (; n < n_given; n++)
+        settings[n] = k->settings[n];
+    for (char **word = values; *word; word++)
+        settings[n++] = *word + strlen("--");
+    status st = config_load(&(config_source){.path = k->config_path, .overrides = k->overrides, .settings = settings,
+                                             .read_archive = model_archive_config},
+                            ret, err);
+    free(settings);
+    trial_values_free(values);
     return st;
 }
 

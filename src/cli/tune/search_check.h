@@ -13,6 +13,7 @@
 typedef struct search_check {
     const char *command;                 /* for warnings: "tune" */
     const char *config_path, *overrides; /* of all trials; NULL: none */
+    const char *const *settings;         /* likewise, over these */
     const space *space;
     const char *metric;                  /* as evaluations name it */
     int better;                          /* +1: larger is better, -1: smaller */

@@ -5,15 +5,9 @@
 #include "metric/goal.h"
 #include "metric/settings.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { TRIALS_MOST = 1000000 };
-
-char *search_overrides(const char *given, const char *values)
-{
-    return given ? xasprintf("(%s) + %s", given, values) : xstrdup(values);
-}
 
 /* Whether the configuration lists a metric of this name. */
 static bool is_listed(const config *c, const char *name)
@@ -117,12 +111,24 @@ static status choose_stopping(const search_choice *choice, search_request *r, er
     return OK;
 }
 
+/* What is set for all trials is not searched. */
+static status check_settings(const search_choice *choice, error *err)
+{
+    const space *s = &choice->asked->space;
+    for (const char *const *at = choice->settings; at && *at; at++)
+        for (int i = 0; i < s->n; i++)
+            if (strncmp(*at, s->at[i].name, strlen(s->at[i].name)) == 0 && (*at)[strlen(s->at[i].name)] == '=')
+                return FAIL(err, E_USAGE, "%s among the trials' arguments: it is searched", s->at[i].name);
+    return OK;
+}
+
 static status check(const search_choice *choice, const search_request *r, error *err)
 {
     const search_check k = {
         .command = choice->command,
         .config_path = choice->config_path,
         .overrides = choice->overrides,
+        .settings = choice->settings,
         .space = &choice->asked->space,
         .metric = r->metric,
         .better = r->better,
@@ -133,6 +139,7 @@ static status check(const search_choice *choice, const search_request *r, error 
 
 status search_choose(const search_choice *choice, const config *c, char *digest, search_request *ret, error *err)
 {
+    TRY(check_settings(choice, err));
     TRY(choose_metric(choice, c, ret, err));
     TRY(choose_sampler(choice, ret, err));
     TRY(choose_trials(choice, ret, err));

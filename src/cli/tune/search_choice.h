@@ -12,6 +12,7 @@ typedef struct search_choice {
     const search *asked;
     const char *command;                 /* for warnings: "tune" */
     const char *config_path, *overrides; /* of all trials; NULL: none */
+    const char *const *settings;         /* likewise: "KEY=VALUE", over these; a space has none of their keys */
     const char *metric, *algorithm, *stopping; /* flags, over what is asked; NULL: not given */
     int64_t trials, parallel, failed_most, seed; /* likewise; -1: not given */
     int64_t min_epochs, reduction_factor;        /* of the stopping; -1: not given */
@@ -24,8 +25,5 @@ typedef struct search_choice {
  * E_USAGE, E_UNSUPPORTED, E_DATA. */
 MUST_USE status search_choose(const search_choice *choice, const config *c, char *digest, search_request *ret,
                               error *err);
-
-/* Overrides of a trial over those of people, which may be NULL. The caller frees it. */
-char *search_overrides(const char *given, const char *values);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "cli/tune/hparams.h"
 #include "cli/tune/trial_result.h"
+#include "cli/tune/trial_values.h"
 #include "cli/tune/trials_plot.h"
 #include "cli/tune/tune_report.h"
 #include "common/base/alloc.h"
@@ -37,28 +38,17 @@ static char *job_dir_of(const searching *s, int number)
 
 /* --- beginning trials --- */
 
-static json_t *overrides_of(const searching *s, const trial *t)
-{
-    json_t *values = space_values(s->request->space, t->point);
-    char *goal = xasprintf("%c%s", s->request->better > 0 ? '+' : '-', s->request->metric);
-    json_object_set_new(values, "trainer.validation_metric", json_string(goal));
-    free(goal);
-    return values;
-}
-
 static status search_start_trial(searching *s, const trial *t, error *err)
 {
     char *job_dir = job_dir_of(s, t->number);
     char *log = xasprintf("%s/log/trial-%d.log", s->request->dir, t->number);
-    json_t *overrides = overrides_of(s, t);
-    char *values = json_dumps(overrides, JSON_REAL_PRECISION(STUDY_DIGITS));
+    char **values = trial_values(s->request->space, t->point, s->request->metric, s->request->better);
     char **argv = s->request->command_line(s->request->user, job_dir, values);
     status st = trial_processes_start(&s->processes, t->number, argv, log, err);
     for (char **word = argv; *word; word++)
         free(*word);
     free(argv);
-    free(values);
-    json_decref(overrides);
+    trial_values_free(values);
     free(log);
     free(job_dir);
     return st;

@@ -34,8 +34,8 @@ typedef struct search_request {
     int failed_most;    /* the search ends when so many have failed */
     const char *config_digest; /* of the configuration without values: a search goes on with the same only */
     /* The command line of a trial, argv[0] included: it trains, or goes on, in `job_dir` with these values over the
-     * configuration, a JSON object of dotted keys. The caller frees the words and the list. */
-    char **(*command_line)(const void *user, const char *job_dir, const char *values);
+     * configuration, "--KEY=VALUE" each and NULL at the end. The caller frees the words and the list. */
+    char **(*command_line)(const void *user, const char *job_dir, char *const *values);
     const void *user;
     trial_environment environment;
 } search_request;

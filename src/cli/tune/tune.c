@@ -3,6 +3,7 @@
  */
 #include "cli/commands.h"
 #include "cli/run/model_archive.h"
+#include "cli/run/settings.h"
 #include "cli/tune/search_choice.h"
 #include "common/base/alloc.h"
 #include "common/cluster/cluster.h"
@@ -12,6 +13,7 @@
 
 typedef struct tuning {
     const args *args;
+    struct args train; /* what stands behind the -- */
     arena *memory;
     search asked;
     config *config; /* without values */
@@ -22,40 +24,46 @@ typedef struct tuning {
 /* --- what is searched --- */
 
 /* Flags of `train` that the search decides itself. */
-static status check_train_arguments(const args *a, error *err)
+static status read_train_arguments(const args *a, args *ret, error *err)
 {
     static const char *const ours[] = {"serialization-dir", "job-dir", "overrides", "recover", "force", "dry-run"};
-    args train;
     int n = 0;
     while (a->rest[n])
         n++;
-    TRYF(args_parse(&command_train, n, a->rest, &train, err), err, "tune: the trials' arguments");
-    if (train.n_operands)
+    TRYF(args_parse(&command_train, n, a->rest, ret, err), err, "tune: the trials' arguments");
+    if (ret->n_operands)
         return FAIL(err, E_USAGE, "tune: '%s' among the trials' arguments: CONFIG stands before the --",
-                    train.operands[0]);
+                    ret->operands[0]);
     for (size_t i = 0; i < COUNT_OF(ours); i++)
-        if (args_has(&train, ours[i]))
+        if (args_has(ret, ours[i]))
             return FAIL(err, E_USAGE, "tune: --%s among the trials' arguments: the search gives it to each", ours[i]);
     return OK;
 }
 
 /* --- trials --- */
 
-static char **command_line(const void *user, const char *job_dir, const char *values)
+static size_t count_words(char *const *list)
+{
+    size_t n = 0;
+    while (list[n])
+        n++;
+    return n;
+}
+
+static char **command_line(const void *user, const char *job_dir, char *const *values)
 {
     const tuning *t = user;
-    char *overrides = search_overrides(args_text(t->args, "overrides"), values);
-    const char *words[] = {"tequio", "train", t->args->operands[0], "--job-dir", job_dir,
-                           "--overrides", overrides, "--progress", "none"};
-    size_t n = 0, n_rest = 0;
-    while (t->args->rest[n_rest])
-        n_rest++;
-    char **argv = xcalloc(COUNT_OF(words) + n_rest + 1, sizeof *argv);
+    const char *overrides = args_text(t->args, "overrides");
+    const char *words[] = {"tequio", "train", t->args->operands[0], "--job-dir", job_dir, "--progress", "none",
+                           "--overrides", overrides ? overrides : "{}"};
+    size_t n = 0, n_rest = count_words(t->args->rest), n_values = count_words(values);
+    char **argv = xcalloc(COUNT_OF(words) + n_rest + n_values + 1, sizeof *argv);
     for (; n < COUNT_OF(words); n++)
         argv[n] = xstrdup(words[n]);
     for (size_t i = 0; i < n_rest; i++)
         argv[n++] = xstrdup(t->args->rest[i]);
-    free(overrides);
+    for (size_t i = 0; i < n_values; i++)
+        argv[n++] = xstrdup(values[i]);
     return argv;
 }
 
@@ -83,12 +91,15 @@ static status choose(tuning *t, error *err)
 {
     const args *a = t->args;
     const char *overrides = args_text(a, "overrides");
-    config_source source = {.path = a->operands[0], .overrides = overrides, .read_archive = model_archive_config};
+    const char *const *settings = settings_of(&t->train, NULL, t->memory);
+    config_source source = {.path = a->operands[0], .overrides = overrides, .settings = settings,
+                            .read_archive = model_archive_config};
     const search_choice choice = {
         .asked = &t->asked,
         .command = "tune",
         .config_path = a->operands[0],
         .overrides = overrides,
+        .settings = settings,
         .metric = args_text(a, "metric"),
         .algorithm = args_text(a, "algorithm"),
         .stopping = args_text(a, "early-stopping"),
@@ -122,8 +133,9 @@ static status read_tuning(tuning *t, error *err)
     if (r->recovers && r->forces)
         return FAIL(err, E_USAGE, "tune: --recover and --force exclude each other");
     TRY(check_alone(err));
-    TRY(check_train_arguments(a, err));
+    TRY(read_train_arguments(a, &t->train, err));
     TRY(search_read_file(file, t->memory, say_ignored, NULL, &t->asked, err));
+    TRYF(search_name_keys(&t->asked, args_text(a, "parameter"), t->memory, err), err, "tune");
     return choose(t, err);
 }
 
@@ -150,6 +162,8 @@ static const flag tune_flags[] = {
     {"force", 'f', FLAG_SWITCH, NULL, WHERE, "Remove what is in the directory first.", 0, 0},
     {"space", 0, FLAG_PATH, "FILE", WHAT,
      "A jsonnet file with parameters and their ranges, in AI Platform's form (HyperparameterSpec).", 0, 0},
+    {"parameter", 0, FLAG_TEXT, "NAME=KEY,...", WHAT,
+     "Which key of the configuration a parameter of the space is, where its name is none; NAME= leaves it out.", 0, 0},
     {"metric", 0, FLAG_TEXT, "+NAME|-NAME", WHAT,
      "The metric of validation data to make larger (+) or smaller (-); otherwise trainer.validation_metric.", 0, 0},
     {"overrides", 'o', FLAG_TEXT, "JSON", WHAT,

@@ -100,6 +100,12 @@ const char *config_line_value(const char *lines, const char *key, int *ret_n);
 void config_help_text(buf *ret);
 void config_help_markdown(buf *ret);
 
+/* Whether a dotted path leads to a key of the table, of some type, or is one of AllenNLP's; to one that takes lists of
+ * numbers alone; and the nearest path of the table, NULL when none is near. */
+bool config_knows(const char *path);
+bool config_is_list_of_numbers(const char *path);
+const char *config_nearest_path(const char *path);
+
 /* The nearest of `names` to `word`, or NULL when none is near (edit distance <= 1 + length / 4). */
 const char *config_did_you_mean(const char *word, const char *const *names, size_t n);
 

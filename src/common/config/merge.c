@@ -152,8 +152,20 @@ static const option *merge_row_of(const char *schema, const char *path)
     return row;
 }
 
-/* The nearest key of the whole table, for a top-level path. */
-static const char *nearest_path(const char *path)
+bool config_knows(const char *path)
+{
+    return merge_row_of("", path) || allennlp_knows(path);
+}
+
+bool config_is_list_of_numbers(const char *path)
+{
+    const option *row = merge_row_of("", path);
+    const char *last = path + strlen(path);
+    return row && (row->kinds & (OPTION_INTS | OPTION_NUMBERS)) && !(row->kinds & (OPTION_INT | OPTION_NUMBER)) &&
+           (last == path || last[-1] != ']');
+}
+
+const char *config_nearest_path(const char *path)
 {
     const char **names = xcalloc(option_count, sizeof *names);
     for (size_t i = 0; i < option_count; i++)
@@ -175,7 +187,7 @@ static void collect_unused(const char *schema, const char *where, const json_t *
         if (!row && !allennlp_knows(path)) {
             buf_addf(ret, "%s'%s'", ret->size ? ", " : "", path);
             if (!*ret_near)
-                *ret_near = nearest_path(path);
+                *ret_near = config_nearest_path(path);
         } else if (row && (row->kinds & OPTION_SECTION) && json_is_object(value)) {
             collect_unused(row->bounds, path, value, ret, ret_near);
         }

@@ -222,7 +222,7 @@ static void lay_arguments(const laying *l, const char *const *user_args)
 status flags_job(doc_node *top, flags_value *value, const void *user, const char *id,
                  const char *const *user_args, arena *memory, job *ret, error *err)
 {
-    job j = {.id = NULL};
+    job j = {.is_scaled = value(user, "scale-down")};
     if (top->kind == DOC_NULL)
         top = document_empty(memory, top->origin, DOC_MAP);
     laying l = {.value = value, .user = user, .memory = memory, .err = err};

@@ -8,7 +8,7 @@
 
 #include "job/spec/job.h"
 
-/* The value of a flag, "true" of a switch; NULL: not given. */
+/* The value of a flag, or of --scale-down, "true" of a switch; NULL: not given. */
 typedef const char *flags_value(const void *user, const char *name);
 
 /*

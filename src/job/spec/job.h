@@ -40,6 +40,7 @@ typedef struct job {
     bool calls_chief;               /* the primary is "chief" in TF_CONFIG, otherwise "master" */
     double max_running_s;           /* 0: no limit */
     int64_t priority;
+    bool is_scaled;                 /* --scale-down: its machines are those one has, so TPUs are no others */
     bool is_tried_once;             /* neither its tasks nor the job are started again */
     const doc_node *labels;         /* NULL: none */
     const struct search *search;    /* what its trials are to find (search.h); NULL: it is no search */

@@ -114,7 +114,7 @@ static status job_file_read_search(job *j, const doc_node *spec, error *err)
     if (!spec || spec->kind == DOC_NULL)
         return OK;
     search *s = arena_alloc(j->memory, sizeof *s);
-    TRY(search_read(spec, j->memory, s, err));
+    TRY(search_read(spec, j->memory, job_warn_ignored, j, s, err));
     j->search = s;
     return OK;
 }

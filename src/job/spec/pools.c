@@ -120,6 +120,18 @@ static bool is_tpu(const char *type)
            (strncmp(type, "ct", 2) == 0 && isdigit((unsigned char)type[2]));
 }
 
+/* Scaled down, a job runs on what one has, and tells what it would have had. */
+static status take_tpu(job *j, const doc_node *where, const char *instead, arena *memory, error *err)
+{
+    if (!j->is_scaled)
+        return DOC_FAIL(err, where, "there is no backend for TPUs; %s", instead);
+    char at[512];
+    document_where(where, at, sizeof at);
+    job_warn(j, memory, "%s: %s: ignored: there is no backend for TPUs; scaled down, its tasks compute on what is here",
+             at, where->text);
+    return OK;
+}
+
 static status fail_type(const doc_node *type, error *err)
 {
     const machines *all = machines_all();
@@ -140,7 +152,7 @@ static status read_type(job *j, role r, const doc_node *type, arena *memory, err
     p->machine_type = p->machine ? p->machine->name : type->text;
     p->blame = type;
     if (is_tpu(type->text))
-        return DOC_FAIL(err, type, "there is no backend for TPUs; name a machine with GPUs or none");
+        return take_tpu(j, type, "name a machine with GPUs or none", memory, err);
     if (p->machine) {
         p->gpu_type = p->machine->built_in_type;
         p->gpus = p->machine->built_in;
@@ -171,7 +183,7 @@ static status check_gpus(const job_pool *p, const doc_node *where, int type, int
     return OK;
 }
 
-static status pools_read_gpus(job_pool *p, const doc_node *replica, error *err)
+static status pools_read_gpus(job *j, job_pool *p, const doc_node *replica, arena *memory, error *err)
 {
     const doc_node *accelerator = given(replica, "acceleratorConfig");
     if (!accelerator)
@@ -183,7 +195,7 @@ static status pools_read_gpus(job_pool *p, const doc_node *replica, error *err)
     if (n < 1)
         return DOC_FAIL(err, count, "must be at least 1, not %" PRId64, n);
     if (strncmp(type->text, "TPU_", 4) == 0)
-        return DOC_FAIL(err, type, "there is no backend for TPUs; name a GPU");
+        return take_tpu(j, type, "name a GPU", memory, err);
     int t = gpu_type_find(type->text);
     if (t < 0)
         return DOC_FAIL(err, type, "must name a GPU, not %s", type->text);
@@ -222,8 +234,9 @@ static const char *const *arguments_of(const doc_node *command, const doc_node *
     return texts[0] && strcmp(texts[0], "train") == 0 ? texts + 1 : texts;
 }
 
-static status read_replica(job_pool *p, const doc_node *input, role r, arena *memory, error *err)
+static status read_replica(job *j, const doc_node *input, role r, arena *memory, error *err)
 {
+    job_pool *p = &j->pools[r];
     const doc_node *replica = field_of(input, r, "Config"), *args = given(input, "args");
     const doc_node *own = given(replica, "containerArgs"), *image = given(replica, "imageUri");
     const doc_node *command = given(replica, "containerCommand");
@@ -234,7 +247,7 @@ static status read_replica(job_pool *p, const doc_node *input, role r, arena *me
     TRY(check_program(command, err));
     p->args = arguments_of(command, own ? own : args, memory);
     p->image = image ? image->text : NULL;
-    return pools_read_gpus(p, replica, err);
+    return pools_read_gpus(j, p, replica, memory, err);
 }
 
 static status check_one_family(const job *j, error *err)
@@ -242,7 +255,7 @@ static status check_one_family(const job *j, error *err)
     const job_pool *first = NULL;
     for (role r = 0; r < ROLE_COUNT; r++) {
         const job_pool *p = &j->pools[r];
-        if (!p->count)
+        if (!p->count || is_tpu(p->machine_type))
             continue;
         bool is_legacy = p->machine && p->machine->is_legacy;
         if (first && is_legacy != (first->machine && first->machine->is_legacy))
@@ -292,8 +305,10 @@ static status pools_read_machines(job *j, const doc_node *input, arena *memory, 
     j->tier = is_said ? said->text : "BASIC";
     if (strcmp(j->tier, "CUSTOM") == 0)
         return read_custom(j, input, memory, err);
-    if (strcmp(j->tier, "BASIC_TPU") == 0)
-        return DOC_FAIL(err, said, "there is no backend for TPUs; BASIC_GPU has a GPU");
+    if (strcmp(j->tier, "BASIC_TPU") == 0) {
+        TRY(take_tpu(j, said, "BASIC_GPU has a GPU", memory, err));
+        j->tier = "BASIC";
+    }
     TRY(check_no_machines(input, j->tier, err));
     read_tier(j, tier_find(j->tier));
     return OK;
@@ -305,7 +320,7 @@ status pools_read(job *j, const doc_node *input, arena *memory, error *err)
         j->pools[r] = (job_pool){.machine_type = "", .gpu_type = -1};
     TRY(pools_read_machines(j, input, memory, err));
     for (role r = 0; r < ROLE_COUNT; r++)
-        TRY(read_replica(&j->pools[r], input, r, memory, err));
+        TRY(read_replica(j, input, r, memory, err));
     TRY(check_one_family(j, err));
     if (job_tasks(j) > JOB_TASKS_MOST)
         return DOC_FAIL(err, input, "%" PRId64 " tasks; a job has at most %d", job_tasks(j),

@@ -1,7 +1,6 @@
 #include "job/spec/search.h"
 
-#include "common/base/enum_name.h"
-#include "job/spec/schema.h"
+#include "job/spec/parameter_names.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +8,8 @@
 
 typedef struct reading {
     arena *memory;
+    schema_warn *warn; /* NULL: nobody is told */
+    void *user;
     error *err;
 } reading;
 
@@ -25,22 +26,6 @@ static const char *text_of(const doc_node *map, const char *key)
 }
 
 /* --- a parameter --- */
-
-static const struct {
-    const char *name, *key;
-} names[] = {
-#define PARAMETER_NAME(name, key) {name, key},
-#include "job/spec/parameter_names.def"
-#undef PARAMETER_NAME
-};
-
-static const char *key_of(const char *name)
-{
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (enum_name_is(name, names[i].name))
-            return names[i].key;
-    return name;
-}
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -113,7 +98,8 @@ static status search_read_parameter(const reading *r, const doc_node *node, spac
     error why = ERROR_INIT;
     if (!name || !*name)
         return DOC_FAIL(r->err, node, "parameterName is missing: a key of the configuration, as trainer.optimizer.lr");
-    p.name = key_of(name);
+    const char *key = parameter_key(name);
+    p.name = key ? key : name;
     TRY(read_kind(r, node, &p.kind));
     TRY(check_fields(r, node, p.kind));
     read_scale(node, &p);
@@ -131,7 +117,33 @@ static status search_read_parameter(const reading *r, const doc_node *node, spac
     return OK;
 }
 
-static status search_read_space(const reading *r, const doc_node *spec, space *ret)
+static bool is_same(const space_parameter *a, const space_parameter *b)
+{
+    json_t *x = space_describe(&(space){.at = a, .n = 1}), *y = space_describe(&(space){.at = b, .n = 1});
+    bool is_same = json_equal(x, y);
+    json_decref(x);
+    json_decref(y);
+    return is_same;
+}
+
+/* The last of n + 1 parameters stays unless it stands there already, word by word. */
+static status take_once(const reading *r, const doc_node *node, space_parameter *at, int *n)
+{
+    static const field twice = {.name = "parameterName", .note = "the same parameter once more"};
+    for (int k = 0; k < *n; k++) {
+        if (strcmp(at[k].name, at[*n].name) != 0)
+            continue;
+        if (!is_same(&at[k], &at[*n]))
+            return DOC_FAIL(r->err, node, "'%s' is searched twice", at[k].name);
+        if (r->warn)
+            r->warn(r->user, node, &twice);
+        return OK;
+    }
+    ++*n;
+    return OK;
+}
+
+static status search_read_space(const reading *r, const doc_node *spec, search *ret)
 {
     const doc_node *params = given(spec, "params"), *alone = params;
     int n = !params ? 0 : params->kind == DOC_LIST ? params->n : 1;
@@ -141,14 +153,16 @@ static status search_read_space(const reading *r, const doc_node *spec, space *r
     if (n > SPACE_PARAMETERS_MOST)
         return DOC_FAIL(r->err, params, "%d parameters; at most %d", n, SPACE_PARAMETERS_MOST);
     space_parameter *at = arena_alloc(r->memory, (size_t)n * sizeof *at);
+    const char **names = arena_alloc(r->memory, (size_t)n * sizeof *names);
+    int taken = 0;
     for (int i = 0; i < n; i++) {
         const doc_node *node = params->kind == DOC_LIST ? params->item[i] : alone;
-        TRY(search_read_parameter(r, node, &at[i]));
-        for (int k = 0; k < i; k++)
-            if (strcmp(at[k].name, at[i].name) == 0)
-                return DOC_FAIL(r->err, node, "'%s' is searched twice", at[i].name);
+        TRY(search_read_parameter(r, node, &at[taken]));
+        names[taken] = text_of(node, "parameterName");
+        TRY(take_once(r, node, at, &taken));
     }
-    *ret = (space){.at = at, .n = n};
+    ret->space = (space){.at = at, .n = taken};
+    ret->names = names;
     return OK;
 }
 
@@ -190,9 +204,9 @@ static int goal_of(const doc_node *spec)
     return !goal ? 0 : strcmp(goal, "MAXIMIZE") == 0 ? 1 : strcmp(goal, "MINIMIZE") == 0 ? -1 : 0;
 }
 
-status search_read(const doc_node *spec, arena *memory, search *ret, error *err)
+status search_read(const doc_node *spec, arena *memory, schema_warn *warn, void *user, search *ret, error *err)
 {
-    const reading r = {.memory = memory, .err = err};
+    const reading r = {.memory = memory, .warn = warn, .user = user, .err = err};
     search s = {.better = goal_of(spec),
                 .metric = text_of(spec, "hyperparameterMetricTag")};
     TRY(read_count(&r, spec, "maxTrials", 1, &s.trials));
@@ -201,7 +215,7 @@ status search_read(const doc_node *spec, arena *memory, search *ret, error *err)
     const doc_node *stops = given(spec, "enableTrialEarlyStopping");
     s.stops_early = stops && schema_bool(stops);
     TRY(read_algorithm(&r, spec, &s));
-    TRY(search_read_space(&r, spec, &s.space));
+    TRY(search_read_space(&r, spec, &s));
     *ret = s;
     return OK;
 }

@@ -21,13 +21,21 @@ typedef struct search {
     bool stops_early;        /* enableTrialEarlyStopping */
     int64_t trials, parallel, failed_most; /* -1: nothing is said */
     space space;
+    const char *const *names; /* [space.n]: of its parameters, as they are written */
 } search;
 
-/* Of a HyperparameterSpec that schema_check found right. E_CONFIG with the place. */
-MUST_USE status search_read(const doc_node *spec, arena *memory, search *ret, error *err);
+/* Of a HyperparameterSpec that schema_check found right. A parameter that stands there twice, word by word, is taken
+ * once; `warn`, which may be NULL, is told. E_CONFIG with the place. */
+MUST_USE status search_read(const doc_node *spec, arena *memory, schema_warn *warn, void *user, search *ret,
+                            error *err);
 
 /* E_CONFIG. Keys may also be in snake case; `warn` is told of those that are ignored. */
 MUST_USE status search_read_file(const char *path, arena *memory, schema_warn *warn, void *user, search *ret,
                                  error *err);
+
+/* Every parameter gets the key of the configuration that it is: the one that `mapping` says, "NAME=KEY,...", or else
+ * the one that its name is or stands for; "NAME=" leaves it out. Words of a CATEGORICAL whose key takes lists of
+ * numbers, as "256 128", become such lists. `mapping` may be NULL. E_USAGE, E_CONFIG. */
+MUST_USE status search_name_keys(search *s, const char *mapping, arena *memory, error *err);
 
 #endif

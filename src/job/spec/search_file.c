@@ -69,5 +69,5 @@ status search_read_file(const char *path, arena *memory, schema_warn *warn, void
     fill(&r, spec, tree);
     json_decref(tree);
     TRY(schema_check(spec, "HyperparameterSpec", memory, warn, user, err));
-    return search_read(spec, memory, ret, err);
+    return search_read(spec, memory, warn, user, ret, err);
 }

@@ -84,6 +84,37 @@ static void an_option_may_have_a_value_and_the_last_one_counts(void **state)
     }
 }
 
+static const char *toy_key(const char *name)
+{
+    return strcmp(name, "rate") == 0 ? "trainer.optimizer.lr" : strchr(name, '.') ? name : NULL;
+}
+
+/* Flags of no row may be keys of a configuration. */
+static void keys_are_flags_where_a_command_takes_them(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"c",          "--rate", "-0.5", "--workers=3", "--model.hidden=[1]",
+                                        "--data.path", "--x=y"};
+    static const struct {
+        const char *key, *value;
+    } wanted[] = {{"trainer.optimizer.lr", "-0.5"}, {"model.hidden", "[1]"}, {"data.path", "--x=y"}};
+    command taking = toy;
+    error err = ERROR_INIT;
+    args a;
+    taking.key_of = toy_key;
+    assert_int_equal(args_parse(&taking, COUNT_OF(words), (char *const *)(uintptr_t)words, &a, NULL), OK);
+    assert_int_equal(args_count(&a, "workers", 0), 3);
+    assert_int_equal(a.n_settings, COUNT_OF(wanted));
+    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+        assert_int_equal(a.settings[i].bytes, strlen(wanted[i].key));
+        assert_memory_equal(a.settings[i].key, wanted[i].key, strlen(wanted[i].key));
+        assert_string_equal(a.settings[i].value, wanted[i].value);
+    }
+    assert_int_equal(args_parse(&taking, 2, (char *const *)(uintptr_t)words, &a, &err), E_USAGE);
+    assert_string_equal(err.text, "toy: --rate needs a value: of trainer.optimizer.lr");
+    assert_int_equal(parse("c --rate 1", &a, NULL), E_USAGE);
+}
+
 static void absent_count_is_the_callers(void **state)
 {
     (void)state;
@@ -178,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_to_write_a_flag),
         cmocka_unit_test(an_option_may_have_a_value_and_the_last_one_counts),
+        cmocka_unit_test(keys_are_flags_where_a_command_takes_them),
         cmocka_unit_test(absent_count_is_the_callers),
         cmocka_unit_test(help_wins_over_what_is_missing),
         cmocka_unit_test(every_refusal_says_what_is_right),

@@ -17,7 +17,7 @@ static status read_text(const char *text, arena *memory, search *ret, error *err
     doc_node *spec = NULL;
     TRY(document_read(text, strlen(text), "job.yaml", memory, &spec, err));
     TRY(schema_check(spec, "HyperparameterSpec", memory, NULL, NULL, err));
-    return search_read(spec, memory, ret, err);
+    return search_read(spec, memory, NULL, NULL, ret, err);
 }
 
 static void all_of_it_is_read(void **state)
@@ -64,6 +64,50 @@ static void little_says_little(void **state)
     arena_destroy(&memory);
 }
 
+/* The same once more is told and left out; names become keys, and words for layers lists. */
+static void names_become_keys(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "params:\n"
+        "- {parameterName: layer-units, type: CATEGORICAL, categoricalValues: [128, 256 128, '[8]', wide]}\n"
+        "- {parameterName: lr, type: DISCRETE, discreteValues: [1, 2]}\n"
+        "- {parameterName: learning_rate, type: DISCRETE, discreteValues: [2, 1]}\n"
+        "- {parameterName: window, type: INTEGER, minValue: 1, maxValue: 2}\n";
+    static const struct {
+        const char *mapping, *message;
+    } wrong[] = {
+        {NULL, "'layer-units' is no key of the configuration, and stands for none; --parameter layer-units=KEY says "
+               "which one it is, --parameter layer-units= leaves it out"},
+        {"layer_units", "--parameter 'layer_units': must be NAME=KEY, as units=model.hidden, or NAME= to leave it out"},
+        {"units=model.hiden",
+         "--parameter units=model.hiden: there is no key 'model.hiden'; did you mean 'model.hidden'?"},
+        {"layer_units=trainer.optimizer.lr", "'trainer.optimizer.lr' is searched twice"},
+        {"layer_units=,window=,lr=,x=", "--parameter x=: the space has no parameter 'x'"},
+        {"layer_units=,window=,lr=", "--parameter: nothing is left to search"},
+    };
+    arena *memory = arena_create();
+    error err = ERROR_INIT;
+    search s;
+    assert_int_equal(read_text(text, memory, &s, &err), OK);
+    assert_int_equal(s.space.n, 3);
+    assert_string_equal(s.names[1], "lr");
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        search other = s;
+        error_clear(&err);
+        assert_true(search_name_keys(&other, wrong[i].mapping, memory, &err) != OK);
+        assert_string_equal(err.text, wrong[i].message);
+    }
+    assert_int_equal(search_name_keys(&s, "layer_units=model.hidden,window=", memory, &err), OK);
+    assert_int_equal(s.space.n, 2);
+    assert_string_equal(s.space.at[0].name, "model.hidden");
+    static const char *const words[] = {"[128]", "[256, 128]", "[8]", "wide"};
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        assert_string_equal(s.space.at[0].words[i], words[i]);
+    assert_string_equal(s.space.at[1].name, "trainer.optimizer.lr");
+    arena_destroy(&memory);
+}
+
 static void what_is_wrong_is_named(void **state)
 {
     (void)state;
@@ -88,7 +132,7 @@ static void what_is_wrong_is_named(void **state)
         {"params: [{parameterName: x, type: INTEGER, minValue: 1, maxValue: 0.5}]",
          "job.yaml:1:54: params[0].minValue: 'x' begins at 1, which is above its maxValue 0.5"},
         {"params: [{parameterName: lr, type: INTEGER, minValue: 1, maxValue: 2},\n"
-         "  {parameterName: learning-rate, type: INTEGER, minValue: 1, maxValue: 2}]",
+         "  {parameterName: learning-rate, type: INTEGER, minValue: 1, maxValue: 3}]",
          "job.yaml:2:3: params[1]: 'trainer.optimizer.lr' is searched twice"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -106,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_it_is_read),
         cmocka_unit_test(little_says_little),
+        cmocka_unit_test(names_become_keys),
         cmocka_unit_test(what_is_wrong_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "common/base/buf.h"
 #include "common/base/console.h"
 #include "common/base/log.h"
+#include "common/base/paint.h"
 #include "common/config/config.h"
 
 #include <errno.h>
@@ -110,6 +111,14 @@ static int flush_results(int code, error *err)
     return status_exit_code(FAIL(err, E_IO, "write to standard output: %s", why));
 }
 
+static void print_failure(const char *why)
+{
+    buf text = BUF_INIT;
+    paint_failure(STDERR_FILENO, &text);
+    fprintf(stderr, "%s%s\n", text.data, why);
+    buf_fini(&text);
+}
+
 int cli_main(int argc, char **argv)
 {
     error err = ERROR_INIT;
@@ -117,6 +126,6 @@ int cli_main(int argc, char **argv)
     int code = flush_results(dispatch(argc, argv, &err), &err);
     console_end_bar();
     if (err.code != OK)
-        fprintf(stderr, "tequio: %s\n", err.text);
+        print_failure(err.text);
     return code;
 }

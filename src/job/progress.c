@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/console.h"
+#include "common/base/paint.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +14,7 @@
 
 enum {
     BAR_EVERY_US = 100 * 1000,
-    PLAIN_EVERY_US = 10 * 1000 * 1000,
+    PLAIN_EVERY_US = 60 * 1000 * 1000,
     BAR_CELLS = 24,
     LINE = 256,
     ETA_MAX_S = 10 * 1000 * 1000
@@ -28,9 +29,7 @@ progress_mode progress_mode_of(const char *word, int fd)
     for (size_t i = 0; i < COUNT_OF(mode_names); i++)
         if (strcmp(word, mode_names[i]) == 0)
             return (progress_mode)i;
-    const char *term = getenv("TERM");
-    bool can_move = term && *term && strcmp(term, "dumb") != 0;
-    return isatty(fd) && can_move ? PROGRESS_BAR : PROGRESS_PLAIN;
+    return paint_can_move(fd) ? PROGRESS_BAR : PROGRESS_PLAIN;
 }
 
 const char *progress_mode_name(progress_mode mode)
@@ -103,6 +102,8 @@ void progress_text(const progress_state *s, char *ret, size_t bytes)
         buf_addf(&text, "/%" PRId64, s->epochs);
     if (!isnan(s->loss))
         buf_addf(&text, fabs(s->loss) < 1e5 ? "  loss %.4f" : "  loss %.4g", s->loss);
+    if (!isnan(s->accuracy))
+        buf_addf(&text, "  accuracy %.4f", s->accuracy);
     if (!isnan(s->rate))
         buf_addf(&text, "  rate %.3g", s->rate);
     if (s->examples_per_s > 0)
@@ -116,7 +117,7 @@ void progress_text(const progress_state *s, char *ret, size_t bytes)
 /* --- fitting --- */
 
 /* The fields that go first where there is no room, by a word in them. */
-static const char *const least[] = {"rate ", "epoch ", " examples/s", "loss ", "eta "};
+static const char *const least[] = {"rate ", "epoch ", "accuracy ", " examples/s", "loss ", "eta "};
 
 /* Takes out the field that holds the word, with the spaces before it; the first field stays. */
 static void take_out(char *text, const char *word)

@@ -1,6 +1,6 @@
 /*
  * Progress on standard error: a bar that stays the last line, or plain lines. Plain lines come at most
- * every 10 seconds, at every epoch's end and at the last step, and begin with PROGRESS_MARK; by that
+ * every minute, at every epoch's end and at the last step, and begin with PROGRESS_MARK; by that
  * the local launcher tells them from log lines, and passes them on as they are. Bars it draws anew
  * (common/base/console.h).
  *
@@ -20,7 +20,7 @@ typedef enum progress_mode { PROGRESS_NONE, PROGRESS_PLAIN, PROGRESS_BAR } progr
 typedef struct progress_state {
     int64_t step, total_steps; /* total 0: unknown */
     int64_t epoch, epochs;     /* epoch counts from 0; epochs 0: unknown */
-    double loss, rate;         /* NaN: unknown */
+    double loss, accuracy, rate; /* of the newest step; NaN: unknown */
     double examples_per_s;     /* <= 0: unknown */
     double eta_s;              /* < 0: unknown */
 } progress_state;

@@ -4,6 +4,7 @@
  * Runs the command on a terminal of so many columns, all three streams, and prints the lines that a
  * person has on the screen at the end, those that scrolled off it too; a line that the terminal had to
  * wrap is one line. With LATER it is made so wide once a bar (a line that stays) has been drawn.
+ * How many characters came in colours it tells at the end, on its own standard error.
  * Ends with the command's code, 128 + its signal.
  */
 #include <errno.h>
@@ -24,6 +25,9 @@ typedef struct screen {
     char cells[ROWS][WIDEST];   /* 0: never written */
     bool is_wrapped[ROWS];      /* the row goes on in the next one */
     int columns, row, column, escaped;
+    bool is_coloured;           /* what is written now is */
+    int rendition;              /* the number that a sequence ESC [ ... m ends with */
+    long coloured;              /* characters that were */
     bool has_bar;               /* one was drawn */
 } screen;
 
@@ -62,6 +66,15 @@ static void take_escape(char c)
 {
     if (c == '[' && s.escaped == 1) {
         s.escaped = 2;
+        s.rendition = 0;
+        return;
+    }
+    if (s.escaped == 2 && c == ';') {
+        s.rendition = 0;
+        return;
+    }
+    if (s.escaped == 2 && c >= '0' && c <= '9') {
+        s.rendition = s.rendition * 10 + c - '0';
         return;
     }
     s.escaped = 0;
@@ -69,6 +82,8 @@ static void take_escape(char c)
         erase_rest(s.row, s.column);
     else if (c == 'J')
         erase_below();
+    else if (c == 'm')
+        s.is_coloured = s.rendition != 0;
     else {
         fprintf(stderr, "on_terminal: unknown sequence ESC [ %c\n", c);
         exit(125);
@@ -91,6 +106,7 @@ static void take(char c)
             s.column = 0;
         }
         s.cells[s.row][s.column++] = c;
+        s.coloured += s.is_coloured;
     }
 }
 
@@ -169,5 +185,6 @@ int main(int argc, char **argv)
     waitpid(child, &status, 0);
     for (int row = 0; row <= s.row; row++)
         printf("%s%s", s.cells[row], s.is_wrapped[row] ? "" : "\n");
+    fprintf(stderr, "characters in colours: %ld\n", s.coloured);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -18,6 +18,7 @@ static void show_progress(void *user, const master_progress *m)
                       .epoch = m->epoch,
                       .epochs = m->epochs,
                       .loss = m->loss,
+                      .accuracy = m->accuracy,
                       .rate = m->rate,
                       .examples_per_s = m->examples_per_s,
                       .eta_s = isnan(m->eta_s) ? -1 : m->eta_s,

@@ -138,7 +138,7 @@ static status print_tasks(const rehearsal *r, error *err)
     roster tasks;
     TRY(roster_check_ports(&r->shape, err));
     roster_plan(&r->shape, &tasks);
-    report_tasks(&tasks);
+    report_tasks(&tasks, args_has(r->args, "json"));
     roster_close(&tasks);
     return OK;
 }
@@ -182,6 +182,8 @@ static int gcloud_local_run(rehearsal *r, error *err)
         warn_of_counts(r->args);
     if (is_distributed)
         warn_of_oversubscription(&r->shape);
+    if (args_has(r->args, "json") && !args_has(r->args, "dry-run"))
+        return status_exit_code(FAIL(err, E_USAGE, "local: --json is the form of --dry-run's report; add --dry-run"));
     if (args_has(r->args, "dry-run"))
         return status_exit_code(print_tasks(r, err));
     status st = dir ? gcs_path(dir, &r->job_dir, err) : OK;
@@ -225,8 +227,8 @@ static const flag local_flags[] = {
     {"job-dir", 0, FLAG_PATH, "DIR", PLACE, "Handed on to the program.", 0, 0},
     {"module-name", 0, FLAG_TEXT, "NAME", CODE, "Ignored, but for the name in TF_CONFIG.", 0, 0},
     {"package-path", 0, FLAG_PATH, "DIR", CODE, "Paths count from the folder above it.", 0, 0},
-    {"dry-run", 0, FLAG_SWITCH, NULL, SHOW, "Print the TF_CONFIG of each task; start nothing.", 0,
-     0},
+    {"dry-run", 0, FLAG_SWITCH, NULL, SHOW, "Say where the tasks are; start nothing.", 0, 0},
+    {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON, with the TF_CONFIG of each task.", 0, 0},
 };
 
 const command command_local = {

@@ -72,19 +72,34 @@ static void print_pool(role r, const job_pool *p)
     printf("\n");
 }
 
-void report_tasks(roster *tasks)
+static void print_json(json_t *owned)
 {
-    for (int i = 0; i < tasks->n; i++) {
-        char name[TASK_NAME], *tf_config = roster_tf_config(tasks, i);
-        printf("%-12s TF_CONFIG='%s'\n", task_name(tasks->tasks[i].task, name), tf_config);
-        free(tf_config);
-    }
+    buf text = BUF_INIT;
+    json_pretty(owned, &text);
+    fputs(text.data, stdout);
+    buf_fini(&text);
+    json_decref(owned);
+}
+
+static void print_places(const roster *tasks)
+{
+    buf rows = BUF_INIT;
+    task_table_add(tasks, &rows);
+    printf("where they are; --json shows the TF_CONFIG of each:\n%s", rows.data);
+    buf_fini(&rows);
+}
+
+void report_tasks(roster *tasks, bool as_json)
+{
+    if (as_json)
+        print_json(tasks_json(tasks));
+    else
+        print_places(tasks);
 }
 
 static void submit_report_print_text(const submit_request *o, const roster *tasks)
 {
     const job *j = &o->job;
-    buf rows = BUF_INIT;
     printf("job        %s, %s, for %s\n", j->id, j->tier, o->target);
     printf("tasks      %" PRId64 ", with %" PRId64 " GPUs\n", job_tasks(j), job_gpus(j));
     for (role r = 0; r < ROLE_COUNT; r++)
@@ -93,21 +108,14 @@ static void submit_report_print_text(const submit_request *o, const roster *task
     printf("each runs  tequio");
     for (int i = 0; o->arguments[i]; i++)
         printf(" %s", o->arguments[i]);
-    task_table_add(tasks, &rows);
-    printf("\nwhere they are; --json shows the TF_CONFIG of each:\n%s", rows.data);
-    buf_fini(&rows);
+    printf("\n");
+    print_places(tasks);
 }
 
 void report_print(const submit_request *o, roster *tasks, bool as_json)
 {
-    if (!as_json) {
+    if (as_json)
+        print_json(report(o, tasks));
+    else
         submit_report_print_text(o, tasks);
-        return;
-    }
-    json_t *r = report(o, tasks);
-    buf text = BUF_INIT;
-    json_pretty(r, &text);
-    fputs(text.data, stdout);
-    buf_fini(&text);
-    json_decref(r);
 }

@@ -6,8 +6,8 @@
 #include "cli/submit/request.h"
 #include "job/roster.h"
 
-/* On standard output, a line a task: its name and its TF_CONFIG. */
-void report_tasks(roster *tasks);
+/* On standard output: where the tasks are, or as JSON the name and the TF_CONFIG of each. */
+void report_tasks(roster *tasks, bool as_json);
 
 /* On standard output, as text or as JSON. `tasks` tells addresses. */
 void report_print(const submit_request *o, roster *tasks, bool as_json);

@@ -1,6 +1,7 @@
 #include "common/base/console.h"
 
 #include "common/base/buf.h"
+#include "common/base/paint.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -41,7 +42,12 @@ static void add_bar(buf *text, int columns)
 {
     char fitted[BAR_BYTES];
     bar_fit(bar, columns > 1 ? columns - 1 : 1, fitted, sizeof fitted);
-    buf_addf(text, "%s%s" CLEAR_REST "\r", columns < bar_columns ? CLEAR_BELOW : "\r", fitted);
+    buf_adds(text, columns < bar_columns ? CLEAR_BELOW : "\r");
+    if (paint_is_wanted(STDERR_FILENO))
+        paint_bar(fitted, text);
+    else
+        buf_adds(text, fitted);
+    buf_adds(text, CLEAR_REST "\r");
     bar_columns = columns;
 }
 
@@ -52,7 +58,10 @@ void console_line(const char *line, size_t bytes)
     int columns = bar[0] ? terminal_columns() : 0;
     if (columns)
         buf_adds(&text, CLEAR_BELOW);
-    buf_add(&text, line, bytes);
+    if (paint_is_wanted(STDERR_FILENO))
+        paint_line(line, bytes, &text);
+    else
+        buf_add(&text, line, bytes);
     if (columns)
         add_bar(&text, columns);
     put(&text);

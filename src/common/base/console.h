@@ -1,7 +1,8 @@
 /*
  * Standard error as a person sees it: whole lines and, below them, perhaps one bar, which is drawn
- * again after each line and never longer than the terminal is wide. Off a terminal a bar is written
- * as "\r<text>ESC[K\r" and lines as they are: by that the local launcher tells them apart.
+ * again after each line and never longer than the terminal is wide; both have colours there
+ * (common/base/paint.h). Off a terminal a bar is written as "\r<text>ESC[K\r" and lines as they are: by that
+ * the local launcher tells them apart.
  *
  * Whatever may speak while a bar is open writes through here. Any thread.
  */

@@ -37,6 +37,7 @@ static void show(screen *s, int64_t step, int64_t epoch, int64_t now_us)
                             .epoch = epoch,
                             .epochs = 2,
                             .loss = 0.5,
+                            .accuracy = 0.75,
                             .rate = 0.001,
                             .examples_per_s = 812,
                             .eta_s = 61};
@@ -54,19 +55,19 @@ static void expect(screen *s, const char *text)
     assert_string_equal(got, text);
 }
 
-#define LINE(step, epoch)                                                                          \
-    PROGRESS_MARK "step " #step "/100  epoch " #epoch                                              \
-                  "/2  loss 0.5000  rate 0.001  812 examples/s  eta 1:01\n"
+#define REST "loss 0.5000  accuracy 0.7500  rate 0.001  812 examples/s  eta 1:01"
 
-static void plain_lines_come_every_ten_seconds(void **state)
+#define LINE(step, epoch) PROGRESS_MARK "step " #step "/100  epoch " #epoch "/2  " REST "\n"
+
+static void plain_lines_come_every_minute(void **state)
 {
     (void)state;
     screen s;
     screen_open(&s, PROGRESS_PLAIN);
     show(&s, 1, 0, 0);
-    show(&s, 2, 0, 9 * SECOND);
-    show(&s, 3, 0, 10 * SECOND);
-    show(&s, 4, 0, 11 * SECOND);
+    show(&s, 2, 0, 59 * SECOND);
+    show(&s, 3, 0, 60 * SECOND);
+    show(&s, 4, 0, 61 * SECOND);
     expect(&s, LINE(1, 1) LINE(3, 1));
 }
 
@@ -105,25 +106,26 @@ static void bar_is_one_line_between_returns(void **state)
     show(&s, 50, 0, 0);
     show(&s, 51, 0, 1);
     progress_finish(&s.progress);
-    expect(&s, "\rstep 50/100  epoch 1/2  loss 0.5000  rate 0.001  812 examples/s  eta 1:01\033[K\r"
-               "\rstep 51/100  epoch 1/2  loss 0.5000  rate 0.001  812 examples/s  eta 1:01\033[K\r\n");
+    expect(&s, "\rstep 50/100  epoch 1/2  " REST "\033[K\r"
+               "\rstep 51/100  epoch 1/2  " REST "\033[K\r\n");
 }
 
 static void fields_go_by_what_they_tell(void **state)
 {
     (void)state;
     static const char whole[] =
-        "step 50/100  epoch 1/2  loss 0.5000  rate 0.001  812 examples/s  eta 1:01";
+        "step 50/100  epoch 1/2  " REST;
     static const struct {
         int columns;
         const char *text;
     } cases[] = {
-        {100, "[============>           ] step 50/100  epoch 1/2  loss 0.5000  rate 0.001  812 "
-              "examples/s  eta 1:01"},
-        {99, whole},
-        {73, whole},
-        {72, "step 50/100  epoch 1/2  loss 0.5000  812 examples/s  eta 1:01"},
-        {60, "step 50/100  loss 0.5000  812 examples/s  eta 1:01"},
+        {117, "[============>           ] step 50/100  epoch 1/2  loss 0.5000  accuracy 0.7500  "
+              "rate 0.001  812 examples/s  eta 1:01"},
+        {116, whole},
+        {90, whole},
+        {89, "step 50/100  epoch 1/2  loss 0.5000  accuracy 0.7500  812 examples/s  eta 1:01"},
+        {77, "step 50/100  loss 0.5000  accuracy 0.7500  812 examples/s  eta 1:01"},
+        {66, "step 50/100  loss 0.5000  812 examples/s  eta 1:01"},
         {49, "step 50/100  loss 0.5000  eta 1:01"},
         {33, "step 50/100  eta 1:01"},
         {20, "step 50/100"},
@@ -155,7 +157,7 @@ static void unknown_ends_are_left_out(void **state)
 {
     (void)state;
     char text[256];
-    progress_state s = {.step = 7, .eta_s = -1, .loss = NAN, .rate = NAN};
+    progress_state s = {.step = 7, .eta_s = -1, .loss = NAN, .accuracy = NAN, .rate = NAN};
     progress_text(&s, text, sizeof text);
     assert_string_equal(text, "step 7  epoch 1");
     s.loss = 1;
@@ -178,7 +180,7 @@ static void auto_is_plain_off_a_terminal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_lines_come_every_ten_seconds),
+        cmocka_unit_test(plain_lines_come_every_minute),
         cmocka_unit_test(epoch_edge_and_last_step_are_shown),
         cmocka_unit_test(finish_shows_what_is_due),
         cmocka_unit_test(bar_is_one_line_between_returns),

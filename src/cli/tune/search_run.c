@@ -1,5 +1,6 @@
 #include "cli/tune/search_run.h"
 
+#include "cli/tune/best_trial.h"
 #include "cli/tune/hparams.h"
 #include "cli/tune/trial_result.h"
 #include "cli/tune/trial_values.h"
@@ -181,8 +182,7 @@ static status take_all_evaluations(searching *s, error *err)
 static status note_result(searching *s, int number, const trial_result *result, error *err)
 {
     TRY(note(s, study_record_complete(number, result->objective, result->steps), err));
-    bool is_best = study_best(&s->study)->number == number;
-    return is_best ? tune_report_write_best(&s->study, s->request->dir, err) : OK;
+    return best_trial_keep(&s->study, s->request->dir, err);
 }
 
 /* *ret_why: of a failure; the caller frees it. */
@@ -302,6 +302,7 @@ static status search_all(searching *s, error *err)
     free(path);
     TRY(st);
     tell_what_is_there(s);
+    TRY(best_trial_keep(&s->study, s->request->dir, err));
     TRY(hparams_write(&s->study, s->request->dir, s->request->metric, err));
     TRY(trial_processes_open(s->request->parallel, s->request->environment, &s->processes, err));
     st = turn_until_end(s, err);

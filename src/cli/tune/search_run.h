@@ -4,7 +4,7 @@
  * DIR/trials.jsonl   the journal (tune/trial_journal.h)
  * DIR/trials/N       the job dir of trial N
  * DIR/log/trial-N.log  what it printed
- * DIR/best           the best so far (tune_report.h)
+ * DIR/best           the best so far (best_trial.h)
  * DIR/trials.png     objectives over trials and parameters, once it ends or is stopped (trials_plot.h)
  * DIR/hparams        the same for TensorBoard, after every trial (hparams.h)
  *

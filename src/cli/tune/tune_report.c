@@ -1,14 +1,13 @@
 #include "cli/tune/tune_report.h"
 
 #include "common/base/alloc.h"
-#include "common/base/fs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIGURE_WIDTH = 10, CONFIG_MOST = 16 << 20 };
+enum { FIGURE_WIDTH = 10 };
 
 static int width_of(const space_parameter *p)
 {
@@ -59,48 +58,6 @@ void tune_report_trial(const study *s, const trial *t, double seconds, const cha
     fflush(stdout);
 }
 
-/* --- the best --- */
-
-static status write_config(const char *dir, int number, error *err)
-{
-    char *from = xasprintf("%s/trials/%d/config.json", dir, number), *to = xasprintf("%s/best/config.json", dir);
-    buf text = BUF_INIT;
-    status st = fs_read(from, CONFIG_MOST, &text, err);
-    if (st == OK)
-        st = fs_write_atomic(to, text.data, text.size, err);
-    buf_fini(&text);
-    free(to);
-    free(from);
-    return st;
-}
-
-static status write_trial(const study *s, const char *dir, const trial *best, error *err)
-{
-    char *path = xasprintf("%s/best/trial.json", dir);
-    json_t *tree = json_pack("{s:i, s:f, s:I}", "trial", best->number, "objective", best->objective, "steps",
-                             (json_int_t)best->steps);
-    json_object_set_new(tree, "values", space_values(s->space, best->point));
-    char *text = json_dumps(tree, JSON_INDENT(2) | JSON_REAL_PRECISION(STUDY_DIGITS));
-    status st = fs_write_atomic(path, text, strlen(text), err);
-    free(text);
-    json_decref(tree);
-    free(path);
-    return st;
-}
-
-status tune_report_write_best(const study *s, const char *dir, error *err)
-{
-    const trial *best = study_best(s);
-    char *folder = xasprintf("%s/best", dir);
-    status st = fs_mkdirs(folder, err);
-    if (st == OK)
-        st = write_config(dir, best->number, err);
-    if (st == OK)
-        st = write_trial(s, dir, best, err);
-    free(folder);
-    return st;
-}
-
 void tune_report_end(const study *s, const char *dir, const char *metric)
 {
     const trial *best = study_best(s);
@@ -111,8 +68,8 @@ void tune_report_end(const study *s, const char *dir, const char *metric)
     if (paused)
         printf(", %d left paused", paused);
     printf("; the best is trial %d: %s %.5g\n\nresults:\n", best->number, metric, best->objective);
-    printf("  %s/best/config.json  its configuration\n", dir);
-    printf("  %s/trials/%d  its job, with the weights\n", dir, best->number);
+    printf("  %s/best  its model, for tequio evaluate, predict and export\n", dir);
+    printf("  %s/trials/%d  its job\n", dir, best->number);
     printf("  %s/trials.jsonl  all trials\n", dir);
     printf("  %s/trials.png  their objectives, and over each parameter\n", dir);
     printf("  %s/hparams  the same for TensorBoard's HParams\n", dir);

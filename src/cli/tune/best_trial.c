@@ -1,0 +1,105 @@
+#include "cli/tune/best_trial.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/base/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char trial_file[] = "trial.json"; /* the last of the folder's files */
+
+static const struct {
+    const char *from, *to;
+    bool may_lack;
+} files[] = {
+    {"config.json", "config.json", false},
+    {"best/model.safetensors", "model.safetensors", false},
+    {"best/metrics.json", "metrics.json", true},
+    {"vocabulary.json", "vocabulary.json", true}, /* not every reader learns one */
+    {"summary.json", "summary.json", true},
+};
+
+/* Nobody writes into a file of a job dir: it is replaced. So a link is as good as a copy. */
+static status place(const char *from, const char *to, error *err)
+{
+    fs_map file;
+    if (link(from, to) == 0)
+        return OK;
+    TRY(fs_map_open(from, &file, err));
+    status st = fs_write_atomic(to, file.data ? (const void *)file.data : "", file.bytes, err);
+    fs_map_close(&file);
+    return st;
+}
+
+static status place_files(const char *job_dir, const char *folder, error *err)
+{
+    status st = OK;
+    for (size_t i = 0; st == OK && i < COUNT_OF(files); i++) {
+        char *from = xasprintf("%s/%s", job_dir, files[i].from), *to = xasprintf("%s/%s", folder, files[i].to);
+        if (!files[i].may_lack || fs_exists(from))
+            st = place(from, to, err);
+        free(from);
+        free(to);
+    }
+    return st;
+}
+
+static status write_trial(const study *s, const trial *best, const char *folder, error *err)
+{
+    char *path = xasprintf("%s/%s", folder, trial_file);
+    json_t *tree = json_pack("{s:i, s:f, s:I}", "trial", best->number, "objective", best->objective, "steps",
+                             (json_int_t)best->steps);
+    json_object_set_new(tree, "values", space_values(s->space, best->point));
+    char *text = json_dumps(tree, JSON_INDENT(2) | JSON_REAL_PRECISION(STUDY_DIGITS));
+    status st = fs_write_atomic(path, text, strlen(text), err);
+    free(text);
+    json_decref(tree);
+    free(path);
+    return st;
+}
+
+/* Whether the folder is that trial's. */
+static bool is_kept(const char *folder, int number)
+{
+    char *path = xasprintf("%s/%s", folder, trial_file), *weights = xasprintf("%s/model.safetensors", folder);
+    json_t *tree = NULL;
+    bool is_kept = fs_exists(weights) && json_read_file(path, &tree, NULL) == OK &&
+                   json_integer_value(json_object_get(tree, "trial")) == number;
+    json_decref(tree);
+    free(weights);
+    free(path);
+    return is_kept;
+}
+
+static status fill(const study *s, const trial *best, const char *job_dir, const char *folder, error *err)
+{
+    TRY(fs_remove_tree(folder, err)); /* what a kill has left */
+    TRY(fs_mkdirs(folder, err));
+    TRY(place_files(job_dir, folder, err));
+    return write_trial(s, best, folder, err);
+}
+
+status best_trial_keep(const study *s, const char *dir, error *err)
+{
+    const trial *best = study_best(s);
+    if (!best)
+        return OK;
+    char *job_dir = xasprintf("%s/trials/%d", dir, best->number);
+    char *folder = xasprintf("%s/best", dir), *beside = xasprintf("%s/best.new", dir);
+    status st = OK;
+    if (!is_kept(folder, best->number)) {
+        st = fill(s, best, job_dir, beside, err);
+        if (st == OK)
+            st = fs_remove_tree(folder, err);
+        if (st == OK)
+            st = fs_move_folder(beside, folder, trial_file, err);
+        if (st != OK)
+            error_prepend(err, "keep the model of trial %d", best->number);
+    }
+    free(beside);
+    free(folder);
+    free(job_dir);
+    return st;
+}

@@ -1,7 +1,11 @@
 /*
- * Augmentation of images: a random horizontal flip, then a random shift in x and y. What moves in
- * from outside is background. Last a rectangle may become background: torchvision's RandomErasing. What readers of
- * pictures change before is said in pictures/changes.h.
+ * Augmentation of images: what becomes of an example between its reader and a batch, in this order.
+ *
+ *   while pixels are bytes   random_crop, of readers that have not cropped; colours and policies (pictures/changes.h)
+ *   when they are numbers    a random horizontal flip, then a random shift in x and y. What moves in from outside is
+ *                            background. Last a rectangle may become background: torchvision's RandomErasing
+ *
+ * A flip comes out the same behind colours as before them, and as likely behind a policy, whose signs are even.
  *
  * A pure function of (seed, batch id, place in the batch): the same on any lane. Threads: any.
  */
@@ -15,17 +19,27 @@
 typedef struct augment {
     int64_t shift;      /* at most so many pixels each way */
     bool flip;
-    picture_changes changes; /* those that are `erases` */
+    picture_changes changes;
 } augment;
 
 /* `section` is dataset_reader.augment; NULL asks for nothing. */
 augment augment_read(const config *section);
 bool augment_is_on(const augment *a);
 
-/* Fields it applies to: [C,H,W] of float32, or of bytes that mean such. */
+/* Fields it applies to: [C,H,W] of float32 or bytes. */
 bool augment_takes(const data_field *f);
+/* Is all there that `section` (NULL: nothing) asks for? E_CONFIG names what is not. */
+MUST_USE status augment_check(const config *section, const data_field *fields, size_t n, error *err);
 /* Whether it needs no number that no byte means. */
 bool augment_works_on_bytes(const augment *a, const data_field *f);
+
+/* Does anything happen to pixels while they are bytes? Then what has data_bytes is to be read as bytes. */
+bool augment_paints(const augment *a);
+/* The bytes beside an example that augment_paint works in. */
+size_t augment_room(const augment *a, const data_field *f);
+/* In place, of a field that it takes; one of data_bytes is bytes. `is_cropped`: the reader did that. */
+void augment_paint(const augment *a, const picture_draws *draws, const data_field *f, bool is_cropped, void *image,
+                   void *room);
 
 /* `draws` is (seed, RNG_AUGMENT, batch id); `i` the example's place in the batch. in != out. */
 void augment_apply(const augment *a, const rng *draws, int64_t i, const data_field *f,

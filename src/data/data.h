@@ -91,6 +91,9 @@ int64_t dataset_examples(const dataset *d);
 const data_field *dataset_fields(const dataset *d, size_t *ret_n);
 int64_t data_field_elements(const data_field *f);       /* of one example */
 size_t data_field_bytes(const data_field *f);           /* likewise */
+/* Of one example of a field of data_bytes, [channels, inner...] or of one channel: the numbers that its bytes mean, in
+ * their place. */
+void data_bytes_spread(const data_field *f, void *example);
 /* The same fields with dim[0] of those that vary; as they are for a length of 0. */
 void data_fields_of_length(const data_field *fields, size_t n, int64_t length, data_field *ret);
 /* How long each example is, where fields vary; NULL: none does, or they are read without labels. Borrowed. */
@@ -114,7 +117,9 @@ MUST_USE status dataset_read(const dataset *d, int64_t example, void *const *ret
 /* The same, but fields that are bytes in their file are left as they are. */
 MUST_USE status dataset_read_bytes(const dataset *d, int64_t example, void *const *ret, error *err);
 
-/* Either of them, changed by chance where the reader's section `augment` says so (pictures/changes.h). */
+/* Does dataset_read_drawn show a part or a window of a picture? Else random_crop is of whole examples. */
+bool dataset_crops(const dataset *d);
+/* Either of them; of readers that crop, a part of the picture as the section `augment` says (pictures/changes.h). */
 MUST_USE status dataset_read_drawn(const dataset *d, int64_t example, const picture_draws *draws, bool as_bytes,
                                    void *const *ret, error *err);
 

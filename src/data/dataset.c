@@ -137,6 +137,17 @@ size_t data_field_bytes(const data_field *f)
     return (size_t)data_field_elements(f) * dtype_bytes(f->dtype);
 }
 
+/* From the last: a float32 is longer than its byte. */
+void data_bytes_spread(const data_field *f, void *example)
+{
+    const unsigned char *bytes = example;
+    float *out = example;
+    size_t channels = (size_t)f->bytes.channels, inner = (size_t)data_field_elements(f) / channels;
+    for (size_t c = channels; c-- > 0;)
+        for (size_t i = (c + 1) * inner; i-- > c * inner;)
+            out[i] = (float)bytes[i] * f->bytes.scale[c] + f->bytes.offset[c];
+}
+
 int64_t dataset_of_epoch(const dataset *d, int64_t epoch, int64_t place)
 {
     return d->ops->of_epoch ? d->ops->of_epoch(d, epoch, place) : place;
@@ -183,6 +194,11 @@ status dataset_read_bytes(const dataset *d, int64_t example, void *const *ret, e
     check_example(d, example);
     return (d->ops->read_bytes ? d->ops->read_bytes : d->ops->read)(d, d->first + example, ret,
                                                                     err);
+}
+
+bool dataset_crops(const dataset *d)
+{
+    return d->ops->read_drawn != NULL;
 }
 
 status dataset_read_drawn(const dataset *d, int64_t example, const picture_draws *draws, bool as_bytes,

@@ -38,7 +38,9 @@ struct loader {
     int64_t examples;
     size_t n_fields;
     data_field fields[DATA_FIELDS];
-    bool as_bytes;
+    bool as_bytes;                  /* fields that are bytes in their file stay so */
+    bool paints;                    /* they are read as bytes, whatever becomes of them */
+    size_t room_at;                 /* in the scratch, where augment_paint works */
     buffer *ring; /* [options.depth] */
 
     pthread_mutex_t lock; /* guards everything below and the buffers' states */
@@ -76,8 +78,24 @@ static void move(const loader *l, const buffer *b, const rng *draws, int64_t i, 
         augment_apply(&l->augment, draws, i, f, raw, out);
 }
 
+/* A field of an example, as it was read, becomes what the batch has of it. */
+static void finish_field(const loader *l, const buffer *b, const picture_draws *changes, size_t field, void *raw,
+                         void *out)
+{
+    const data_field *f = &b->batch.fields[field];
+    rng draws = rng_make(l->options.seed, RNG_AUGMENT, (uint64_t)b->batch.slot.batch_id);
+    if (l->paints && augment_takes(f))
+        augment_paint(&l->augment, changes, f, dataset_crops(l->options.dataset), raw, b->scratch + l->room_at);
+    if (l->paints && f->bytes.channels && f->dtype == DT_F32)
+        data_bytes_spread(f, raw);
+    if (raw != out)
+        move(l, b, &draws, changes->place, field, raw, out);
+    if (augment_erases(&l->augment, f))
+        augment_erase(&l->augment, changes, f, out);
+}
+
 /* Example i of the batch. */
-static status read_example(const loader *l, buffer *b, const rng *draws, int64_t i, error *err)
+static status read_example(const loader *l, buffer *b, int64_t i, error *err)
 {
     void *raw[DATA_FIELDS], *out[DATA_FIELDS];
     size_t at = 0;
@@ -88,14 +106,10 @@ static status read_example(const loader *l, buffer *b, const rng *draws, int64_t
         at += moves ? scratch_bytes(&l->fields[f]) : 0;
     }
     picture_draws changes = {rng_make(l->options.seed, RNG_PICTURE, (uint64_t)b->batch.slot.batch_id), i};
-    TRY(dataset_read_drawn(l->options.dataset, b->examples[i], l->options.augment ? &changes : NULL, l->as_bytes, raw,
-                           err));
-    for (size_t f = 0; f < l->n_fields; f++) {
-        if (raw[f] != out[f])
-            move(l, b, draws, i, f, raw[f], out[f]);
-        if (augment_erases(&l->augment, &b->batch.fields[f]))
-            augment_erase(&l->augment, &changes, &b->batch.fields[f], out[f]);
-    }
+    TRY(dataset_read_drawn(l->options.dataset, b->examples[i], l->options.augment ? &changes : NULL,
+                           l->as_bytes || l->paints, raw, err));
+    for (size_t f = 0; f < l->n_fields; f++)
+        finish_field(l, b, &changes, f, raw[f], out[f]);
     return OK;
 }
 
@@ -120,10 +134,9 @@ static status choose_examples(const loader *l, buffer *b, error *err)
 
 static status make_batch(const loader *l, buffer *b, error *err)
 {
-    rng draws = rng_make(l->options.seed, RNG_AUGMENT, (uint64_t)b->batch.slot.batch_id);
     TRY(choose_examples(l, b, err));
     for (int64_t i = 0; i < b->batch.slot.n; i++)
-        TRY(read_example(l, b, &draws, i, err));
+        TRY(read_example(l, b, i, err));
     return OK;
 }
 
@@ -231,7 +244,7 @@ static bool room_of(const loader_options *o, int64_t batch_size, const data_fiel
 
 static status create_buffer(const loader *l, buffer *b, error *err)
 {
-    size_t scratch = 0, all;
+    size_t scratch = l->room_at, room = 0, all;
     void *p = NULL;
     for (size_t f = 0; f < l->n_fields; f++) {
         if (!room_of(&l->options, l->options.batch_size, &l->fields[f], &all))
@@ -239,8 +252,10 @@ static status create_buffer(const loader *l, buffer *b, error *err)
                         (long long)l->options.batch_size);
         TRY(mem_alloc(all, "a batch of examples", &b->data[f], err));
         b->batch.data[f] = b->data[f];
-        scratch += is_moved(l, &l->fields[f]) ? scratch_bytes(&l->fields[f]) : 0;
+        size_t beside = augment_room(&l->augment, &l->fields[f]);
+        room = beside > room ? beside : room;
     }
+    scratch += room;
     TRY(mem_alloc((size_t)l->options.batch_size * sizeof *b->examples, "a batch of examples", &p, err));
     b->examples = p;
     b->batch.n_fields = l->n_fields;
@@ -249,6 +264,14 @@ static status create_buffer(const loader *l, buffer *b, error *err)
         b->scratch = p;
     }
     return OK;
+}
+
+static size_t moved_bytes(const loader *l)
+{
+    size_t all = 0;
+    for (size_t f = 0; f < l->n_fields; f++)
+        all += is_moved(l, &l->fields[f]) ? scratch_bytes(&l->fields[f]) : 0;
+    return all;
 }
 
 /* The fields as they are read: all that are bytes in their file stay so, or none does. */
@@ -293,12 +316,15 @@ status loader_create(const loader_options *options, loader **ret, error *err)
     l->augment = augment_read(options->augment);
     l->examples = dataset_examples(options->dataset);
     l->as_bytes = choose_types(options, l->fields, &l->n_fields);
+    l->paints = augment_paints(&l->augment);
+    l->room_at = moved_bytes(l);
     l->newest_taken = -1;
     l->ring = xcalloc(options->depth, sizeof *l->ring);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->work, NULL);
     pthread_cond_init(&l->done, NULL);
-    status st = OK;
+    status st;
+    TRY_OUT(st, augment_check(options->augment, l->fields, l->n_fields, err));
     for (size_t i = 0; i < options->depth; i++)
         TRY_OUT(st, create_buffer(l, &l->ring[i], err));
     TRY_OUT(st, thread_start(&l->thread, "loader", run, l, err));

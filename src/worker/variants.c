@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
+#include "data/augment.h"
 #include "data/sorting_keys.h"
 #include "metric/goal.h"
 #include "metric/metric.h"
@@ -195,6 +196,9 @@ static status build_all(const config *c, variants *v, error *err)
     const char *path = config_str(c, "train_data_path");
     TRYF(dataset_open(config_section(c, "dataset_reader"), path, &v->data, err), err,
          "train_data_path");
+    size_t n_fields;
+    const data_field *fields = dataset_fields(v->data, &n_fields);
+    TRY(augment_check(config_section(c, "dataset_reader.augment"), fields, n_fields, err));
     int64_t examples = dataset_examples(v->data);
     int64_t full = config_int(c, "data_loader.batch_size");
     if (config_bool(c, "data_loader.drop_last") && examples < full)

@@ -12,9 +12,10 @@ import pathlib
 import sys
 
 import numpy
+import torch
 from PIL import Image, ImageOps
 from torchvision import transforms
-from torchvision.transforms import InterpolationMode, functional
+from torchvision.transforms import InterpolationMode, autoaugment, functional
 
 OUT = pathlib.Path(sys.argv[1])
 
@@ -87,24 +88,69 @@ with open(OUT / "cases.txt", "w") as lines, open(OUT / "expected.bin", "wb") as 
         lines.write(" ".join(str(x) for x in case) + "\n")
         pixels.write(expected(*case).tobytes())
 
-# --- what augmentation makes of colour.png, given its parameters: changes.txt and changes.bin
+# --- what augmentation makes of colour.png and grey.png, given its parameters: changes.txt and changes.bin
 
+# of the erased box: the place whose draws it is, left, top, width, height
+OPERATIONS = {
+    "ShearX": (0.09, -0.3, 0.99), "ShearY": (-0.09, 0.3, -0.99), "TranslateX": (6.8, -13.5, 32), "TranslateY": (-6.8, 13.5),
+    "Rotate": (9, -9, 30, 90, -135, 4.5), "Brightness": (0.27, -0.9), "Color": (0.27, -0.9), "Contrast": (0.27, -0.9),
+    "Sharpness": (0.27, -0.9, 0.99), "Posterize": (8, 7, 4, 2), "Solarize": (178.5, 255, 0, 76.5), "AutoContrast": (0,),
+    "Equalize": (0,), "Identity": (0,),
+}
 CHANGES = [
     ("crop", 3, 5, 20, 31, 16), ("crop", 0, 0, 33, 45, 24), ("crop", 10, 12, 7, 5, 24), ("crop", 30, 40, 3, 5, 8),
     *[(name, factor) for name in ("brightness", "contrast", "saturation") for factor in (0.0, 0.3, 0.75, 1.0, 1.4, 3.0)],
     *[("hue", factor) for factor in (-0.5, -0.3, -0.05, 0.0, 0.1, 0.25, 0.5)],
+    *[("window", top, left, 4, fill) for top, left, fill in ((0, 0, 0), (8, 3, 0), (4, 4, 77), (1, 8, 200))],
+    ("flip",), ("erase", 0, 15, 8, 12, 9),
+    *[("operation", name, magnitude, 0) for name, magnitudes in OPERATIONS.items() for magnitude in magnitudes],
+    ("operation", "Rotate", 30, 128), ("operation", "ShearX", 0.3, 128), ("operation", "TranslateY", 5, 128),
 ]
 
 
-def changed(name, *values):
-    picture = Image.open(OUT / "colour.png")
+def operated(picture, name, magnitude, fill):
+    return autoaugment._apply_op(picture, name, float(magnitude), InterpolationMode.NEAREST, [fill] if fill else None)
+
+
+def changed(picture, name, *values):
     if name == "crop":
         top, left, height, width, size = values
         return functional.resized_crop(picture, top, left, height, width, [size, size], InterpolationMode.BILINEAR)
+    if name == "window":
+        top, left, padding, fill = values
+        return functional.crop(functional.pad(picture, [padding], fill), top, left, picture.height, picture.width)
+    if name == "flip":
+        return functional.hflip(picture)
+    if name == "erase":
+        left, top, width, height = values[1:]
+        pixels = torch.from_numpy(numpy.array(picture).transpose(2, 0, 1).copy())
+        return functional.erase(pixels, top, left, height, width, torch.tensor(0)).numpy().transpose(1, 2, 0)
+    if name == "operation":
+        return operated(picture, *values)
     return getattr(functional, f"adjust_{name}")(picture, *values)
 
 
 with open(OUT / "changes.txt", "w") as lines, open(OUT / "changes.bin", "wb") as pixels:
     for change in CHANGES:
         lines.write(" ".join(str(x) for x in change) + "\n")
-        pixels.write(numpy.array(changed(*change)).transpose(2, 0, 1).tobytes())
+        pixels.write(numpy.array(changed(Image.open(OUT / "colour.png"), *change)).transpose(2, 0, 1).tobytes())
+    for change in [change for change in CHANGES if change[0] == "operation"]:
+        lines.write(" ".join(["grey", *(str(x) for x in change)]) + "\n")
+        pixels.write(numpy.array(changed(Image.open(OUT / "grey.png"), *change)).tobytes())
+
+# --- the numbers that pixels become: normalized.bin, float32 [3][height][width] of colour.png
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+normalize = transforms.Compose([transforms.ToTensor(), transforms.Normalize(MEAN, STD)])
+(OUT / "normalized.bin").write_bytes(normalize(Image.open(OUT / "colour.png")).numpy().tobytes())
+
+# --- the magnitudes of the policies: of which of them, width, height, operation by its place, bin, magnitude, has a sign
+
+with open(OUT / "magnitudes.txt", "w") as lines:
+    for name, width, height, bins in (("rand", 45, 33, 31), ("wide", 45, 33, 31), ("rand", 28, 28, 11), ("wide", 28, 28, 10)):
+        spaces = {"rand": lambda: autoaugment.RandAugment()._augmentation_space(bins, (height, width)),
+                  "wide": lambda: autoaugment.TrivialAugmentWide()._augmentation_space(bins)}[name]()
+        for place, (magnitudes, signed) in enumerate(spaces.values()):
+            for number in range(0, bins, 3 if bins > 20 else 1):
+                value = float(magnitudes[number]) if magnitudes.ndim else 0.0
+                lines.write(f"{name} {bins} {width} {height} {place} {number} {value!r} {int(signed)}\n")

@@ -326,21 +326,25 @@ static status check_inner_augment(const json_t *tree, error *err)
     return found.st;
 }
 
-/* Parts and colours are of pictures as they lie in their files, which other readers never see. */
-static status check_augment(const json_t *tree, error *err)
+static bool is_asked(const json_t *augment, const char *key)
 {
-    static const char *const of_files[] = {"random_resized_crop", "color_jitter"};
+    return json_is_object(json_object_get(augment, key));
+}
+
+static status check_files_alone(const json_t *tree, const json_t *augment, error *err)
+{
+    const char *type = json_string_value(constraints_value_at(tree, "dataset_reader.type"));
+    if (is_asked(augment, "random_resized_crop") && type && strncmp(type, "image_", strlen("image_")) != 0)
+        return FAIL(err, E_CONFIG, "dataset_reader.augment.random_resized_crop: is of pictures in files, which '%s' "
+                                   "does not read; image_folder and image_list do", type);
+    return OK;
+}
+
+static status check_ranges(const json_t *tree, error *err)
+{
     static const char *const ranges[] = {"random_resized_crop.scale", "random_resized_crop.ratio",
                                          "random_erasing.scale", "random_erasing.ratio"};
     char path[80];
-    const char *type = json_string_value(constraints_value_at(tree, "dataset_reader.type"));
-    for (size_t i = 0; i < COUNT_OF(of_files); i++) {
-        snprintf(path, sizeof path, "dataset_reader.augment.%s", of_files[i]);
-        const json_t *asked = constraints_value_at(tree, path);
-        if (asked && !json_is_null(asked) && type && strncmp(type, "image_", strlen("image_")) != 0)
-            return FAIL(err, E_CONFIG, "%s: is of pictures in files, which '%s' does not read; image_folder and "
-                                       "image_list do", path, type);
-    }
     for (size_t i = 0; i < COUNT_OF(ranges); i++) {
         snprintf(path, sizeof path, "dataset_reader.augment.%s", ranges[i]);
         const json_t *range = constraints_value_at(tree, path);
@@ -348,6 +352,31 @@ static status check_augment(const json_t *tree, error *err)
         if (range && low > high)
             return FAIL(err, E_CONFIG, "%s: [%g, %g] holds nothing; expected the lower one first", path, low, high);
     }
+    return OK;
+}
+
+static status check_policy(const json_t *augment, error *err)
+{
+    const json_t *rand = json_object_get(augment, "rand_augment");
+    json_int_t magnitude = json_integer_value(json_object_get(rand, "magnitude"));
+    json_int_t bins = json_integer_value(json_object_get(rand, "num_magnitude_bins"));
+    if (is_asked(augment, "rand_augment") && is_asked(augment, "trivial_augment_wide"))
+        return FAIL(err, E_CONFIG, "dataset_reader.augment.trivial_augment_wide: takes the place of rand_augment; use "
+                                   "one of them");
+    if (is_asked(augment, "rand_augment") && magnitude >= bins)
+        return FAIL(err, E_CONFIG, "dataset_reader.augment.rand_augment.magnitude: %lld is not below "
+                                   "num_magnitude_bins, %lld", (long long)magnitude, (long long)bins);
+    return OK;
+}
+
+static status check_augment(const json_t *tree, error *err)
+{
+    const json_t *augment = constraints_value_at(tree, "dataset_reader.augment");
+    TRY(check_files_alone(tree, augment, err));
+    TRY(check_ranges(tree, err));
+    TRY(check_policy(augment, err));
+    if (is_asked(augment, "random_crop") && json_integer_value(json_object_get(augment, "shift")) > 0)
+        return FAIL(err, E_CONFIG, "dataset_reader.augment.shift: random_crop moves the image too; use one of them");
     return OK;
 }
 

@@ -4,8 +4,6 @@
 #include "common/base/detmath.h"
 #include "data/pictures/jitter.h"
 
-/* Draws of one example. Their numbers are part of the result and never change. */
-enum { DRAW_CROP = 0, DRAW_ORDER = 64, DRAW_FACTORS = 68, DRAW_CHANCE = 72, DRAW_ERASED = 76, DRAWS = 128 };
 enum { TRIES = 10, DRAWS_A_TRY = 4 };
 
 /* --- what the configuration says --- */
@@ -26,11 +24,18 @@ static changes_range around_one(const config *section, const char *key)
 picture_changes picture_changes_read(const config *section)
 {
     picture_changes c = {.crops = section && config_has(section, "random_resized_crop"),
+                         .pads = section && config_has(section, "random_crop"),
                          .jitters = section && config_has(section, "color_jitter"),
-                         .erases = section && config_has(section, "random_erasing")};
+                         .erases = section && config_has(section, "random_erasing"),
+                         .policy = picture_policy_read(section)};
     if (c.crops) {
         const config *crop = config_section(section, "random_resized_crop");
         c.crop = (changes_part){range_of(crop, "scale"), range_of(crop, "ratio")};
+    }
+    if (c.pads) {
+        const config *crop = config_section(section, "random_crop");
+        c.padding = (int32_t)config_int(crop, "padding");
+        c.fill = (unsigned char)config_int(crop, "fill");
     }
     if (c.jitters) {
         const config *jitter = config_section(section, "color_jitter");
@@ -49,15 +54,9 @@ picture_changes picture_changes_read(const config *section)
 
 /* --- drawing --- */
 
-static double uniform(const picture_draws *d, uint64_t draw, changes_range range)
+static double within(const picture_draws *d, int draw, changes_range range)
 {
-    double u = (double)rng_uniform(&d->numbers, (uint64_t)d->place * DRAWS + draw);
-    return range.low + (range.high - range.low) * u;
-}
-
-static int32_t below(const picture_draws *d, uint64_t draw, int32_t bound)
-{
-    return (int32_t)rng_below(&d->numbers, (uint64_t)d->place * DRAWS + draw, (uint64_t)bound);
+    return picture_draw_between(d, draw, range.low, range.high);
 }
 
 /* Python's round: halves go to the even number. x >= 0 */
@@ -69,17 +68,18 @@ static int32_t rounded(double x)
 }
 
 /* As torchvision's get_params draw it, from draw `first` on. False: ten of them did not fit. */
-static bool draw_part(const picture_draws *d, uint64_t first, changes_part part, int32_t width, int32_t height,
+static bool draw_part(const picture_draws *d, int first, changes_part part, int32_t width, int32_t height,
                       picture_box *ret)
 {
     double area = (double)width * height;
     changes_range logs = {det_log(part.ratio.low), det_log(part.ratio.high)};
     for (int i = 0; i < TRIES; i++, first += DRAWS_A_TRY) {
-        double wanted = area * uniform(d, first, part.scale), sides = det_exp(uniform(d, first + 1, logs));
+        double wanted = area * within(d, first, part.scale), sides = det_exp(within(d, first + 1, logs));
         int32_t w = rounded(det_sqrt(wanted * sides)), h = rounded(det_sqrt(wanted / sides));
         if (w < 1 || h < 1 || w > width || h > height)
             continue;
-        *ret = (picture_box){below(d, first + 3, width - w + 1), below(d, first + 2, height - h + 1), w, h};
+        *ret = (picture_box){picture_draw_below(d, first + 3, width - w + 1),
+                             picture_draw_below(d, first + 2, height - h + 1), w, h};
         return true;
     }
     return false;
@@ -104,35 +104,59 @@ static picture_box middle(changes_range ratio, int32_t width, int32_t height)
 picture_box picture_changes_crop(const picture_changes *c, const picture_draws *d, int32_t width, int32_t height)
 {
     picture_box b;
-    if (draw_part(d, DRAW_CROP, c->crop, width, height, &b))
+    if (draw_part(d, DRAW_PART, c->crop, width, height, &b))
         return b;
     return middle(c->crop.ratio, width, height);
 }
 
-void picture_changes_jitter(const picture_changes *c, const picture_draws *d, unsigned char *pixels, int32_t channels,
-                            size_t n)
+picture_box picture_changes_window(const picture_changes *c, const picture_draws *d, int32_t width, int32_t height,
+                                   int32_t of_width, int32_t of_height)
+{
+    return (picture_box){picture_draw_below(d, DRAW_WINDOW, of_width + 2 * c->padding - width + 1) - c->padding,
+                         picture_draw_below(d, DRAW_WINDOW + 1, of_height + 2 * c->padding - height + 1) - c->padding,
+                         width, height};
+}
+
+/* --- colours --- */
+
+static void change_colours(const picture_changes *c, const picture_draws *d, const jitter_picture *p)
 {
     static void (*const changes[])(const jitter_picture *p, float factor) = {jitter_brightness, jitter_contrast,
                                                                             jitter_saturation, jitter_hue};
     const changes_range ranges[] = {c->brightness, c->contrast, c->saturation, c->hue};
-    jitter_picture p = {.at = pixels, .channels = channels, .pixels = n};
     int order[] = {0, 1, 2, 3};
     for (int i = 3; i > 0; i--) { /* Fisher and Yates */
-        int other = below(d, DRAW_ORDER + (uint64_t)i, i + 1), was = order[i];
+        int other = picture_draw_below(d, DRAW_ORDER + i, i + 1), was = order[i];
         order[i] = order[other];
         order[other] = was;
     }
     for (int i = 0; i < 4; i++) {
         changes_range range = ranges[order[i]];
         if (range.low < range.high)
-            changes[order[i]](&p, (float)uniform(d, DRAW_FACTORS + (uint64_t)order[i], range));
+            changes[order[i]](p, (float)within(d, DRAW_FACTORS + order[i], range));
     }
 }
+
+bool picture_changes_paint(const picture_changes *c)
+{
+    return c->jitters || c->policy.operations > 0;
+}
+
+void picture_changes_colours(const picture_changes *c, const picture_draws *d, const picture_planes *p,
+                             unsigned char *room)
+{
+    const jitter_picture colours = {p->at, p->channels, (size_t)p->width * (size_t)p->height};
+    if (c->jitters)
+        change_colours(c, d, &colours);
+    picture_policy_apply(&c->policy, d, p, room);
+}
+
+/* --- what is erased --- */
 
 bool picture_changes_erased(const picture_changes *c, const picture_draws *d, int32_t width, int32_t height,
                             picture_box *ret)
 {
     changes_part part = {c->erased.scale, {1.0 / c->erased.ratio.high, 1.0 / c->erased.ratio.low}};
-    return uniform(d, DRAW_CHANCE, (changes_range){0.0, 1.0}) < c->chance &&
+    return picture_draw_between(d, DRAW_CHANCE, 0.0, 1.0) < c->chance &&
            draw_part(d, DRAW_ERASED, part, width, height, ret);
 }

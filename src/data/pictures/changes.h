@@ -1,8 +1,10 @@
 /*
- * Random changes of pictures in training: torchvision's RandomResizedCrop, ColorJitter and RandomErasing.
+ * Random changes of pictures in training: torchvision's RandomResizedCrop, RandomCrop, ColorJitter, its policies
+ * (policies.h) and RandomErasing, in this order.
  *
  *   random_resized_crop   a part of the picture, `scale` of its area and with sides in proportion `ratio`, drawn evenly
  *                         in the logarithm; after ten draws that do not fit, the middle
+ *   random_crop           a window of the picture with `padding` pixels of value `fill` around it
  *   color_jitter          brightness, contrast, saturation and hue (jitter.h), in an order that is drawn too
  *   random_erasing        with chance `p`, a rectangle, drawn as the part is; none after ten draws that do not fit
  *
@@ -11,8 +13,7 @@
 #ifndef TEQUIO_DATA_PICTURES_CHANGES_H
 #define TEQUIO_DATA_PICTURES_CHANGES_H
 
-#include "common/base/rng.h"
-#include "common/config/config.h"
+#include "data/pictures/policies.h"
 #include "data/pictures/resample.h"
 
 typedef struct changes_range {
@@ -26,26 +27,29 @@ typedef struct changes_part {
 } changes_part;
 
 typedef struct picture_changes {
-    bool crops, jitters, erases;
+    bool crops, pads, jitters, erases;
     changes_part crop, erased;
+    int32_t padding;
+    unsigned char fill;
     changes_range brightness, contrast, saturation, hue;
     double chance;                  /* of one that is erased */
+    picture_policy policy;
 } picture_changes;
 
 /* `section` is dataset_reader.augment; NULL asks for nothing. */
 picture_changes picture_changes_read(const config *section);
 
-/* Whose draws: `numbers` is (seed, RNG_PICTURE, batch id), `place` the example's in the batch. */
-typedef struct picture_draws {
-    rng numbers;
-    int64_t place;
-} picture_draws;
-
 /* Which part of a picture is shown. */
 picture_box picture_changes_crop(const picture_changes *c, const picture_draws *d, int32_t width, int32_t height);
-/* Of pixels [channels][n], in place. */
-void picture_changes_jitter(const picture_changes *c, const picture_draws *d, unsigned char *pixels, int32_t channels,
-                            size_t n);
+/* Which window of that size is shown; where it reaches beyond the picture there is `fill`. */
+picture_box picture_changes_window(const picture_changes *c, const picture_draws *d, int32_t width, int32_t height,
+                                   int32_t of_width, int32_t of_height);
+
+/* Does anything of what follows happen? */
+bool picture_changes_paint(const picture_changes *c);
+/* Colours, and then the policy, in place; `room` has as many bytes as the picture. */
+void picture_changes_colours(const picture_changes *c, const picture_draws *d, const picture_planes *p,
+                             unsigned char *room);
 
 /* Which rectangle is erased; false: none is. */
 bool picture_changes_erased(const picture_changes *c, const picture_draws *d, int32_t width, int32_t height,

@@ -65,23 +65,12 @@ static status read_drawn_bytes(const dataset *d, int64_t example, const picture_
     return OK;
 }
 
-/* In place, from the last: a float32 is longer than its byte. */
-static void spread_bytes(const image_reader *r, void *image)
-{
-    const unsigned char *bytes = image;
-    float *out = image;
-    size_t plane = (size_t)r->view.width * (size_t)r->view.height;
-    for (size_t c = (size_t)r->view.channels; c-- > 0;)
-        for (size_t i = (c + 1) * plane; i-- > c * plane;)
-            out[i] = (float)bytes[i] * r->scale[c] + r->offset[c];
-}
-
 static status read_drawn(const dataset *d, int64_t example, const picture_draws *draws, bool as_bytes,
                          void *const *ret, error *err)
 {
     TRY(read_drawn_bytes(d, example, draws, ret, err));
     if (!as_bytes)
-        spread_bytes((const image_reader *)d, ret[FIELD_IMAGE]);
+        data_bytes_spread(&d->fields[FIELD_IMAGE], ret[FIELD_IMAGE]);
     return OK;
 }
 

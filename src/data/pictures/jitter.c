@@ -5,8 +5,7 @@ enum { RED, GREEN, BLUE, COLOURS };
 
 /* --- between two pictures --- */
 
-/* From `to` (factor 0) to x (factor 1), and beyond. */
-static unsigned char blend(int to, int x, float factor)
+unsigned char jitter_blend(int to, int x, float factor)
 {
     float mixed = (float)to + factor * (float)(x - to);
     return (unsigned char)(mixed <= 0.0f ? 0.0f : mixed >= 255.0f ? 255.0f : mixed);
@@ -22,7 +21,7 @@ static int grey_of(const jitter_picture *p, size_t i)
 static void blend_all(const jitter_picture *p, int to, float factor)
 {
     for (size_t i = 0; i < (size_t)p->channels * p->pixels; i++)
-        p->at[i] = blend(to, p->at[i], factor);
+        p->at[i] = jitter_blend(to, p->at[i], factor);
 }
 
 void jitter_brightness(const jitter_picture *p, float factor)
@@ -43,7 +42,7 @@ void jitter_saturation(const jitter_picture *p, float factor)
     for (size_t i = 0; p->channels == COLOURS && i < p->pixels; i++) {
         int grey = grey_of(p, i);
         for (size_t c = 0; c < COLOURS; c++)
-            p->at[c * p->pixels + i] = blend(grey, p->at[c * p->pixels + i], factor);
+            p->at[c * p->pixels + i] = jitter_blend(grey, p->at[c * p->pixels + i], factor);
     }
 }
 

@@ -17,6 +17,9 @@ typedef struct jitter_picture {
     size_t pixels;
 } jitter_picture;
 
+/* From `to` (factor 0) to x (factor 1), and beyond. */
+unsigned char jitter_blend(int to, int x, float factor);
+
 /* 1 leaves it as it is; 0 is black, all of the mean grey, or grey. */
 void jitter_brightness(const jitter_picture *p, float factor);
 void jitter_contrast(const jitter_picture *p, float factor);

@@ -3,6 +3,8 @@
 
 #include "common/base/alloc.h"
 
+#include <string.h>
+
 /* In place: red, green and blue as convert("L") weighs them. */
 static void make_grey(picture *p)
 {
@@ -22,7 +24,7 @@ static int32_t middle_of(int32_t whole, int32_t part)
 
 typedef struct layout {
     int32_t width, height;          /* the whole picture in its new size */
-    picture_box window;             /* what is kept of it */
+    picture_box window;             /* what is kept of it, and may reach beyond it */
     picture_box from;               /* the part of the old one that it is made of */
 } layout;
 
@@ -39,13 +41,30 @@ static layout lay_out(const picture_view *v, const picture *p)
     return l;
 }
 
-/* [height][width][from] becomes [channels][height][width]. */
-static void part_channels(const unsigned char *in, int32_t from, const picture_view *v, unsigned char *ret)
+/* What of the window has pixels, counted from the window's corner. */
+static picture_box covered(const layout *l)
 {
-    size_t n = (size_t)v->width * (size_t)v->height;
+    const picture_box *w = &l->window;
+    picture_box b = {w->x < 0 ? -w->x : 0, w->y < 0 ? -w->y : 0, 0, 0};
+    int32_t right = l->width - w->x < w->width ? l->width - w->x : w->width;
+    int32_t bottom = l->height - w->y < w->height ? l->height - w->y : w->height;
+    b.width = right > b.x ? right - b.x : 0;
+    b.height = bottom > b.y ? bottom - b.y : 0;
+    return b;
+}
+
+/* [height][width][from] becomes the part `at` of [channels][height][width]. */
+static void part_channels(const unsigned char *in, int32_t from, const picture_view *v, const picture_box *at,
+                          unsigned char *ret)
+{
+    size_t n = (size_t)v->width * (size_t)v->height, width = (size_t)at->width;
     for (int32_t c = 0; c < v->channels; c++, ret += n)
-        for (size_t i = 0; i < n; i++)
-            ret[i] = in[i * (size_t)from + (size_t)(c < from ? c : 0)];
+        for (int32_t y = 0; y < at->height; y++) {
+            const unsigned char *row = in + (size_t)y * width * (size_t)from + (size_t)(c < from ? c : 0);
+            unsigned char *out = ret + (size_t)(at->y + y) * (size_t)v->width + (size_t)at->x;
+            for (size_t x = 0; x < width; x++)
+                out[x] = row[x * (size_t)from];
+        }
 }
 
 /* The part that is drawn gets the whole size. */
@@ -55,19 +74,31 @@ static layout lay_out_part(const picture_view *v, const picture_draws *draws, co
                     picture_changes_crop(&v->changes, draws, p->width, p->height)};
 }
 
+static layout lay_out_drawn(const picture_view *v, const picture_draws *draws, const picture *p)
+{
+    layout l = v->changes.crops ? lay_out_part(v, draws, p) : lay_out(v, p);
+    if (v->changes.pads)
+        l.window = picture_changes_window(&v->changes, draws, v->width, v->height, l.width, l.height);
+    return l;
+}
+
 static status view_picture(const picture_view *v, const picture_draws *draws, picture *p, unsigned char *ret,
                            error *err)
 {
     void *room = NULL;
+    size_t n = (size_t)v->width * (size_t)v->height;
     if (v->channels == 1 && p->channels != 1)
         make_grey(p);
-    layout l = draws && v->changes.crops ? lay_out_part(v, draws, p) : lay_out(v, p);
-    TRY(mem_alloc((size_t)v->width * (size_t)v->height * (size_t)p->channels, "a picture", &room, err));
-    status st = picture_resample(p, &l.from, l.width, l.height, &l.window, room, err);
+    layout l = draws ? lay_out_drawn(v, draws, p) : lay_out(v, p);
+    picture_box at = covered(&l), from = {l.window.x + at.x, l.window.y + at.y, at.width, at.height};
+    if (at.width < v->width || at.height < v->height)
+        memset(ret, v->changes.fill, n * (size_t)v->channels);
+    if (at.width == 0 || at.height == 0)
+        return OK;
+    TRY(mem_alloc(n * (size_t)p->channels, "a picture", &room, err));
+    status st = picture_resample(p, &l.from, l.width, l.height, &from, room, err);
     if (st == OK)
-        part_channels(room, p->channels, v, ret);
-    if (st == OK && draws && v->changes.jitters)
-        picture_changes_jitter(&v->changes, draws, ret, v->channels, (size_t)v->width * (size_t)v->height);
+        part_channels(room, p->channels, v, &at, ret);
     mem_free(room);
     return st;
 }

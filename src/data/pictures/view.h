@@ -5,7 +5,7 @@
  *              Resize(resize) and CenterCrop(size)
  *   stretch    width and height become those of `size`, whatever their proportion was: Resize((height, width))
  *
- * In training the part that is shown, and its colours, may be drawn (changes.h) instead of `fit`.
+ * In training the part that is shown, or the window of what `fit` gives, may be drawn (changes.h).
  *
  * Grey is made of colours by Pillow's convert("L"), before all else; where three channels are asked for, a grey picture
  * has three that are alike. Threads: pure functions.

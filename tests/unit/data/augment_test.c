@@ -107,6 +107,54 @@ static void test_a_shift_beyond_the_image_leaves_background(void **state)
         assert_true(out[i] == image.background);
 }
 
+/* Numbers are cropped as bytes are. */
+static void test_windows_of_numbers(void **state)
+{
+    (void)state;
+    const augment a = {.changes = {.pads = true, .padding = 2, .fill = 9}};
+    float in[PIXELS], out[PIXELS];
+    fill(in);
+    for (int64_t place = 0; place < 100; place++) {
+        const picture_draws d = {rng_make(1, RNG_PICTURE, 0), place};
+        picture_box b = picture_changes_window(&a.changes, &d, W, H, W, H);
+        memcpy(out, in, sizeof out);
+        augment_paint(&a, &d, &image, false, out, NULL);
+        for (int i = 0; i < PIXELS; i++) {
+            int x = i % W + b.x, y = i / W % H + b.y;
+            bool inside = x >= 0 && x < W && y >= 0 && y < H;
+            assert_true(out[i] == (inside ? in[i / (W * H) * W * H + y * W + x] : 9.0f));
+        }
+        memcpy(out, in, sizeof out);
+        augment_paint(&a, &d, &image, true, out, NULL); /* the reader did it */
+        assert_memory_equal(out, in, sizeof out);
+    }
+}
+
+static status check(const char *reader, const data_field *f, error *err)
+{
+    config *c = test_config(reader);
+    status st = augment_check(config_section(c, "dataset_reader.augment"), f, 1, err);
+    config_destroy(&c);
+    return st;
+}
+
+static void test_what_the_data_do_not_have_is_refused(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    const data_field bytes = {.dtype = DT_U8, .rank = 3, .dim = {3, H, W}};
+    const data_field row = {.dtype = DT_F32, .rank = 1, .dim = {W}};
+    assert_int_equal(check("{augment: {flip: true}}", &image, NULL), OK);
+    assert_int_equal(check("{augment: {rand_augment: {}}}", &bytes, NULL), OK);
+    assert_int_equal(check("{augment: {rand_augment: {}}}", &image, &err), E_CONFIG);
+    assert_string_equal(err.text, "dataset_reader.augment.rand_augment: the data have no pictures, fields [1,H,W] or "
+                                  "[3,H,W] whose values are bytes");
+    error_clear(&err);
+    assert_int_equal(check("{augment: {random_crop: {}}}", &row, &err), E_CONFIG);
+    assert_string_equal(err.text,
+                        "dataset_reader.augment: the data have no images, fields [C,H,W] of float32 or bytes");
+}
+
 static void test_reads_its_section(void **state)
 {
     (void)state;
@@ -126,6 +174,8 @@ int main(void)
         cmocka_unit_test(test_is_a_pure_function),
         cmocka_unit_test(test_nothing_asked_nothing_done),
         cmocka_unit_test(test_a_shift_beyond_the_image_leaves_background),
+        cmocka_unit_test(test_windows_of_numbers),
+        cmocka_unit_test(test_what_the_data_do_not_have_is_refused),
         cmocka_unit_test(test_reads_its_section),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,12 +111,19 @@ static void compare(const dataset *d, const char *section, bool stays_bytes)
 static const char flip[] = "{augment: {flip: true}}";
 static const char shift[] = "{augment: {shift: 2, flip: true}}";
 
+static const char window[] = "{augment: {flip: true, random_crop: {padding: 2, fill: 30}}}";
+static const char trivial[] = "{augment: {random_crop: {padding: 1}, trivial_augment_wide: {}}}";
+static const char colours[] = "{augment: {flip: true, color_jitter: {brightness: 0.5, hue: 0.2}, rand_augment: {}}}";
+
 static void test_images_whose_background_is_a_byte(void **state)
 {
     (void)state;
     dataset *d = open_idx();
     compare(d, NULL, true);
     compare(d, flip, true);
+    compare(d, window, true);
+    compare(d, trivial, true);
+    compare(d, colours, true);
     compare(d, shift, true);
     dataset_close(&d);
 }
@@ -127,6 +134,9 @@ static void test_images_whose_background_is_the_mean(void **state)
     dataset *d = open_cifar10();
     compare(d, NULL, true);
     compare(d, flip, true);
+    compare(d, window, true);
+    compare(d, trivial, true);
+    compare(d, colours, true);
     compare(d, shift, false);
     dataset_close(&d);
 }

@@ -301,13 +301,16 @@ def examples():
         yield file, metric, float(low), float(high)
 
 
+# Programs of tests/gpu, in their order, with the seconds that they are expected to take.
+TESTS = {"lt_matmuls": 20, "op_value": 40, "attention_halves": 10, "bits": 30, "storage": 20, "step": 15,
+         "precision": 20, "precision_conv": 25, "op_gradient": 60, "models": 60, "rounding": 20}
+
+
 def stages_of_tests(lease):
-    known = {"lt_matmuls": 20, "op_value": 40, "attention_halves": 10, "bits": 30, "storage": 20, "step": 15,
-             "precision": 20, "precision_conv": 25, "op_gradient": 60, "models": 60}
     there = setting("TESTS", "").split() or machine.built_tests()
-    tests = sorted(there, key=lambda name: list(known).index(name) if name in known else len(known))
+    tests = sorted(there, key=lambda name: list(TESTS).index(name) if name in TESTS else len(TESTS))
     for name in tests:
-        yield Stage("tests", f"tests: {name}", known.get(name, 60), test(name))
+        yield Stage("tests", f"tests: {name}", TESTS.get(name, 60), test(name))
     for tool in SANITIZED:
         # races of libraries' kernels are their own; of a lease there is time for one test by each tool
         env = OWN_ALONE if tool == "racecheck" else {}

@@ -2,7 +2,7 @@
  * The convolutions of ResNet-50 as the installed cuDNN plans them for an H200, in bfloat16, 128 images:
  * engine, knobs and workspace of each are printed. Gradients of weights that are made in bfloat16
  * (trainer.half_weight_gradients) are sums over pieces where the result is small: one block a tile would leave
- * most of the GPU idle. Kernels of one position in steps of two have no pieces in what cuDNN 9.19 plans.
+ * most of the GPU idle.
  *
  * And that plans made in several threads are those made one after another. PLAN_THREADS=2 in the environment
  * times, in place of this, how long so many threads take over all of them with gradients in float32, as they
@@ -22,7 +22,8 @@
 
 enum { IMAGES = 128, TEXT_MOST = 16 << 20, SMALL = 9 * 128 * 128 /* weights: nine tiles */, ENGINES_MOST = 64 };
 
-/* But for kernels of one position in steps of one, which are products. */
+/* But for kernels of one position in steps of one, which are products. So are gradients of weights of those in
+ * steps of two, for cuDNN 9.19 plans no pieces of their sums. */
 static const struct shape {
     int64_t channels, maps;
     int32_t size, kernel, stride, pad;
@@ -122,7 +123,7 @@ static void plan(const struct shape *s, conv_part makes)
            (long long)s->channels, (long long)s->maps, s->size, s->size, s->kernel, s->stride,
            dnn_scratch_bytes(g), engine);
     int64_t weights = s->maps * s->channels * s->kernel * s->kernel;
-    if (makes == PART_W && s->kernel > 1 && weights <= SMALL &&
+    if (makes == PART_W && weights <= SMALL &&
         !has_pieces(engine, dnn_scratch_bytes(g), weights))
         fail_msg("its sums are not cut into pieces");
     scene_end(&in);
@@ -133,7 +134,8 @@ static void all_of_them(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(shapes); i++)
         for (conv_part makes = PART_X; makes < PARTS; makes++)
-            plan(&shapes[i], makes);
+            if (makes != PART_W || shapes[i].kernel > 1)
+                plan(&shapes[i], makes);
     forget_engines();
 }
 

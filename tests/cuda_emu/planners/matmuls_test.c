@@ -150,6 +150,22 @@ static const row convolutions[] = {
      {{4, {2, 2, 21, 21}}, {4, {2, 2, 20, 20}}}},
 };
 
+/* Of kernels of one position that pass over some: a product with a copy of what they look at. */
+static const row steps[] = {
+    {"weights 1x1 with a stride",
+     OP_CONV_BWD_WEIGHTS,
+     CONV(.strides = {2, 2}, .with_bias = true, OUT_W({4, {7, 16, 1, 1}})),
+     {{4, {2, 16, 5, 6}}, {4, {2, 7, 3, 3}}}},
+    {"weights 1x1 with a stride and a rest",
+     OP_CONV_BWD_WEIGHTS,
+     CONV(.strides = {3, 1}, .with_bias = true, OUT_W({4, {7, 5, 1, 1}})),
+     {{4, {2, 5, 6, 3}}, {4, {2, 7, 2, 3}}}},
+    {"weights 1x1x1 with strides",
+     OP_CONV_BWD_WEIGHTS,
+     CONV(.strides = {2, 1, 3}, .with_bias = true, OUT_W({5, {4, 6, 1, 1, 1}})),
+     {{5, {1, 6, 3, 2, 4}}, {5, {1, 4, 2, 2, 2}}}},
+};
+
 static bool is_matmul(graph_op op)
 {
     return op == OP_GEMM || op == OP_MATMUL;
@@ -309,6 +325,7 @@ static void by_ourselves(void)
     uint64_t before = fake_lt_matmuls(), graphs = fake_dnn_runs();
     check_all(matmuls, COUNT_OF(matmuls));
     check_all(convolutions, COUNT_OF(convolutions));
+    check_all(steps, COUNT_OF(steps));
     assert_int_equal(fake_lt_matmuls(), before);
     assert_int_equal(fake_dnn_runs(), graphs);
 }
@@ -345,6 +362,47 @@ static void test_weights_of_three_channels_are_cudnns(void **state)
         check(&three, &rounded[i]);
         assert_true(fake_dnn_runs() > before);
     }
+}
+
+static void test_weights_of_one_position_are_products(void **state)
+{
+    (void)state;
+    uint64_t graphs = fake_dnn_runs();
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        uint64_t before = fake_lt_matmuls();
+        check_all(&steps[i], 1);
+        check(&steps[i], &rounded[1]);
+        assert_true(fake_lt_matmuls() > before);
+    }
+    assert_int_equal(fake_dnn_runs(), graphs);
+}
+
+/* Positions that lie in a pad are none of x's. */
+static void test_weights_of_one_position_with_pads_are_cudnns(void **state)
+{
+    (void)state;
+    const row begins = {"weights 1x1 with pads",
+                        OP_CONV_BWD_WEIGHTS,
+                        CONV(.strides = {2, 2}, .pads = {1, 1, 0, 0}, .with_bias = true,
+                             OUT_W({4, {7, 8, 1, 1}})),
+                        {{4, {2, 8, 4, 4}}, {4, {2, 7, 3, 3}}}},
+              ends = {"weights 1x1 with pads behind",
+                      OP_CONV_BWD_WEIGHTS,
+                      CONV(.strides = {2, 2}, .pads = {0, 0, 1, 1}, .with_bias = true,
+                           OUT_W({4, {7, 8, 1, 1}})),
+                      {{4, {2, 8, 5, 5}}, {4, {2, 7, 3, 3}}}},
+              beyond = {"weights 1x1 with positions behind",
+                        OP_CONV_BWD_WEIGHTS,
+                        CONV(.strides = {2, 2}, .pads = {0, 0, 2, 2}, .with_bias = true,
+                             OUT_W({4, {7, 8, 1, 1}})),
+                        {{4, {2, 8, 3, 3}}, {4, {2, 7, 3, 3}}}};
+    uint64_t before = fake_dnn_runs(), products = fake_lt_matmuls();
+    check(&begins, &rounded[1]);
+    check(&beyond, &rounded[1]);
+    assert_true(fake_dnn_runs() > before);
+    assert_int_equal(fake_lt_matmuls(), products);
+    check(&ends, &rounded[1]);
+    assert_true(fake_lt_matmuls() > products);
 }
 
 static void test_convolutions_cudnn_has_no_engine_for(void **state)
@@ -422,6 +480,8 @@ int main(void)
         KERNEL_TEST(test_matmuls_by_cublas),
         KERNEL_TEST(test_convolutions_by_cublas_where_they_are_matmuls),
         KERNEL_TEST(test_weights_of_three_channels_are_cudnns),
+        KERNEL_TEST(test_weights_of_one_position_are_products),
+        KERNEL_TEST(test_weights_of_one_position_with_pads_are_cudnns),
         KERNEL_TEST(test_convolutions_cudnn_has_no_engine_for),
         KERNEL_TEST(test_without_a_library),
         KERNEL_TEST(test_where_the_library_has_no_algorithm),

@@ -1,11 +1,13 @@
 /*
  * Convolutions and their gradients. Kernels of one position that touch every position once are
- * matrix products; others are cuDNN's where its library is there and takes them, and otherwise
+ * matrix products, and gradients of their weights are so too where they pass over positions: cuDNN cuts
+ * no such sum into pieces. Others are cuDNN's where its library is there and takes them, and otherwise
  * ours. Weights come as ONNX has them, channel by channel, images so or with their channels last.
  * Where kernels read faster otherwise, and to round weights to halves, a factor is first copied
  * into scratch with its channels last.
  */
 #include "backend/cuda/plan/conv.h"
+#include "backend/cuda/plan/move.h"
 
 #include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/kernels/channels_last.h"
@@ -21,6 +23,25 @@ static int64_t volume(const int32_t size[SPATIAL])
 
 /* --- runs --- */
 
+/* The positions of x that a kernel of one looks at, with their channels last. */
+static void gather_image(const conv_state *s, const cuda_call *c, const void *x, void *to)
+{
+    const conv_task *t = &s->task;
+    const conv_extent *l = &s->part[PART_X];
+    int64_t in = volume(t->in), channels = l->channels;
+    int64_t wide = channels * l->positions, run = l->last ? channels : 1;
+    axes over = {.rank = 0};
+    axes_add(&over, 2, l->outer, (int64_t[]){wide, channels * in});
+    for (int i = 0; i < SPATIAL; i++) {
+        wide /= t->out[i];
+        in /= t->in[i];
+        axes_add(&over, 2, t->out[i], (int64_t[]){wide, t->stride[i] * in * run});
+    }
+    axes_add(&over, 2, channels, (int64_t[]){1, l->last ? 1 : volume(t->in)});
+    axes_end(&over, 2);
+    cuda_move(c->stream, &over, s->factor, to, x);
+}
+
 /* The factor as the kernels will read it; turns it if it is to be. */
 static status factor_at(const conv_state *s, conv_part part, const cuda_call *c, int input, void **ret,
                         error *err)
@@ -34,7 +55,9 @@ static status factor_at(const conv_state *s, conv_part part, const cuda_call *c,
     void *transposed = (char *)c->scratch + l->at;
     launch_type factor = cuda_launch_type(s->factor);
     launch_types t = {.y = factor, .a = l->rounded ? factor : LAUNCH_F32};
-    if (l->last)
+    if (s->gathers && part == PART_X)
+        gather_image(s, c, c->in[input], transposed);
+    else if (l->last)
         launch_round(c->stream, t, transposed, c->in[input], l->outer * l->channels * l->positions);
     else
         launch_channels_last(c->stream, t, transposed, c->in[input], l->outer, l->channels,
@@ -224,11 +247,15 @@ static status plan_tiles(conv_state *s, error *err)
 
 /* --- as a matmul --- */
 
-static bool is_matmul(const conv_task *t)
+static bool is_matmul(const conv_state *s)
 {
-    for (int i = 0; i < SPATIAL; i++)
-        if (t->kernel[i] != 1 || t->stride[i] != 1 || t->pad[i] != 0 || t->in[i] != t->out[i])
+    const conv_task *t = &s->task;
+    for (int i = 0; i < SPATIAL; i++) {
+        bool passes_over = t->stride[i] != 1 || t->in[i] != t->out[i];
+        bool is_inside = t->pad[i] == 0 && (t->out[i] - 1) * t->stride[i] < t->in[i];
+        if (t->kernel[i] != 1 || !is_inside || (passes_over && s->makes != PART_W))
             return false;
+    }
     return t->groups == 1;
 }
 
@@ -283,7 +310,9 @@ static void multiply_each(conv_state *s, gemm_task *g, conv_part image)
 /* dw is a sum over all images, whose positions must be neighbours. */
 static void multiply_weights(conv_state *s, gemm_task *g)
 {
-    s->part[PART_X].turns |= !s->part[PART_X].last;
+    s->gathers = s->part[PART_X].positions != s->part[PART_Y].positions;
+    s->part[PART_X].positions = s->part[PART_Y].positions;
+    s->part[PART_X].turns |= s->gathers || !s->part[PART_X].last;
     s->part[PART_Y].turns |= !s->part[PART_Y].last;
     s->a = PART_Y;
     s->b = PART_X;
@@ -364,7 +393,7 @@ static void plan_bias_sums(conv_state *s)
 
 static status plan_kernels(cuda_node *n, conv_state *s, error *err)
 {
-    if (is_matmul(&s->task)) {
+    if (is_matmul(s)) {
         TRY(plan_matmul(n->program, s, err));
         cuda_node_by(n, "cuBLASLt", s->matmul.why);
         return OK;
@@ -408,7 +437,7 @@ void cuda_conv_ask(cuda_node *n)
 {
     conv_state s;
     status st = begin(&s, n, NULL);
-    if (st == OK && !is_matmul(&s.task))
+    if (st == OK && !is_matmul(&s))
         st = conv_plan_dnn(n->program, &s, NULL);
     BUG_ON(st == OK && s.dnn);
 }

@@ -26,6 +26,7 @@ typedef struct conv_state {
     cuda_matmul matmul;
     conv_part a, b; /* its factors */
     dnn_graph *dnn; /* NULL: not by cuDNN */
+    bool gathers;   /* a product gets a copy of x that has the positions alone which the kernel looks at */
     bool pads;      /* cuDNN gets x, and makes w, with one channel more, of zeros (conv_dnn.c) */
     axes bias_over; /* of a bias that is added behind cuDNN; rank 0: of none */
     conv_task bias; /* the sum that CONV_BWD_WEIGHTS makes beside; cut.pieces 0: none */

@@ -2,7 +2,8 @@
  * What only moves elements: Transpose, Expand, Slice and its gradient, Concat. Any element type. A
  * box is moved in the widest pieces that its strides allow; a matrix that turns goes by tiles.
  */
-#include "backend/cuda/kernels/move.h"
+#include "backend/cuda/plan/move.h"
+
 #include "backend/cuda/plan/plan.h"
 
 enum {
@@ -77,6 +78,12 @@ static void move_box(cuda_stream stream, const box *b, void *to, const void *fro
 }
 
 /* --- one box --- */
+
+void cuda_move(cuda_stream stream, const axes *over, dtype t, void *to, const void *from)
+{
+    box b = box_of(*over, t, 0, 0);
+    move_box(stream, &b, to, from);
+}
 
 static void run_move(const cuda_node *n, const cuda_call *c)
 {

@@ -18,6 +18,7 @@ static status create_events(exec *e, error *err)
     size_t n = e->flat ? (size_t)e->flat->n_live_parts : 0;
     q->landed = xcalloc(n + 1, sizeof *q->landed);
     q->tells = xcalloc(n + 1, sizeof *q->tells);
+    q->words = xcalloc(n + 1, sizeof *q->words);
     backend_event **all[] = {&q->made, &q->end};
     for (size_t i = 0; i < COUNT_OF(all); i++)
         TRY(queue_of(e)->event_create(e->device, all[i], err));
@@ -74,6 +75,7 @@ void queued_destroy(exec *e)
     e->ops->release(e->device, SPACE_HOST, q->faults);
     free(q->landed);
     free(q->tells);
+    free(q->words);
     free(q);
     e->queued = NULL;
 }

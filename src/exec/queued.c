@@ -142,13 +142,31 @@ static status add_parts(const walk *w, int32_t last, error *err)
 }
 
 /* The part's event says too that nothing reads its weights any more. */
-static status fetch_sent(const walk *w, int32_t part, error *err)
+static status fetch_sent(const walk *w, size_t i, error *err)
 {
     const exec *e = w->e;
     if (w->gives && !keeps_gradients(e))
-        TRY(fetch_part(w, part, err));
-    TRY(fetch_fault(e, w->sent, err));
-    return queue_of(e)->mark(e->device, QUEUE_DOWN, e->queued->landed[w->sent], err);
+        TRY(fetch_part(w, w->v->ready.items[i].part, err));
+    return queue_of(e)->mark(e->device, QUEUE_DOWN, e->queued->landed[i], err);
+}
+
+/* What the host is to learn of the parts from `first` to `end`, which are ready at one place: one word is about
+ * them all, and where gradients stay on the device it comes with the first of them. */
+static status fetch_news(const walk *w, size_t first, size_t end, error *err)
+{
+    const exec *e = w->e;
+    bool each = !keeps_gradients(e);
+    for (size_t i = first; i < end; i++) {
+        bool tells = e->queued->tells[i] = each || (i == first && (!i || w->keeps));
+        e->queued->words[i] = first;
+        if (tells && i == first) {
+            TRY(down_after_compute(e, err));
+            TRY(fetch_fault(e, first, err));
+        }
+        if (tells)
+            TRY(fetch_sent(w, i, err));
+    }
+    return OK;
 }
 
 /* Those that nodes up to `last` make. */
@@ -156,18 +174,14 @@ static status fetch_parts(walk *w, int32_t last, error *err)
 {
     const exec *e = w->e;
     const part_events *events = &w->v->ready;
+    size_t first = w->sent, end = first;
     TRY(add_parts(w, last, err));
-    for (bool first = true; w->sent < events->n && events->items[w->sent].node <= last; w->sent++) {
-        int32_t part = events->items[w->sent].part;
-        bool tells = e->queued->tells[w->sent] = !keeps_gradients(e) || !w->sent || w->keeps;
-        if (tells && first)
-            TRY(down_after_compute(e, err));
-        if (tells)
-            TRY(fetch_sent(w, part, err));
-        TRY(weight_store_made(e->weights, w->e, part, err));
-        first = w->keeps = false;
-    }
-    return OK;
+    while (end < events->n && events->items[end].node <= last)
+        end++;
+    TRY(fetch_news(w, first, end, err));
+    w->sent = end;
+    w->keeps = w->keeps && first == end;
+    return weight_store_made(e->weights, w->e, events->items + first, end - first, err);
 }
 
 /* Whether the host knows what it must before the next part is handed over; with `all`, waits. */
@@ -182,7 +196,7 @@ static status has_landed(const walk *w, bool all, bool *ret, error *err)
         TRY(queue_of(e)->wait(e->device, landed, err));
     else
         TRY(queue_of(e)->reached(e->device, landed, ret, err));
-    return *ret ? check_fault(w, w->delivered, err) : OK;
+    return *ret ? check_fault(w, e->queued->words[w->delivered], err) : OK;
 }
 
 /* Hands over what has landed; with `all`, waits for the rest. */

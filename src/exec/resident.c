@@ -8,13 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A place in a queue that the other one follows. Marks of a queue are numbered in their order, so that whoever
+ * has followed one has followed all of lower numbers too. */
+typedef struct place {
+    backend_event *own;    /* marked for this part, and for others that changed hands with it */
+    _Atomic(backend_event *) event; /* the part's own, or that of one beside it */
+    atomic_uint_least64_t number;   /* of the event's last mark or an earlier one; 0: never marked */
+} place;
+
 /* How a part changes hands. */
 typedef struct hands {
-    backend_event *made;   /* the lane's COMPUTE: its gradient is made, its weights are read */
-    backend_event *moved;  /* ours: the gradient is used, the weights are new */
+    place made;            /* the lane's COMPUTE: its gradient is made, its weights are read */
+    place moved;           /* ours: the gradient is used, the weights are new */
     backend_event *summed; /* ours: its terms are here */
     size_t terms;          /* the first of them, of all parts' */
 } hands;
+
+/* From one queue to the other. */
+typedef struct direction {
+    uint64_t marked;       /* the last number; whose queue is marked */
+    uint64_t followed;     /* the largest; whose queue follows */
+} direction;
 
 struct resident {
     weight_store weights;           /* as lanes see it */
@@ -24,6 +38,7 @@ struct resident {
     backend *device;                /* NULL: not open */
     int32_t n_parts;
     hands *parts;                   /* [n_parts], and one more */
+    direction made, moved;          /* what is ours of them under the lock, the rest is the lane's */
     double *terms, *terms_here;     /* of all parts, on the device, and on the host */
     backend_event *computed, *read; /* COMPUTE, DOWN; like the stage under the lock */
     float *stage;                   /* [PART_MAX] on the host, for DOWN */
@@ -170,18 +185,49 @@ static status write_up(part_store *s, float *to, const float *host, size_t n, er
 
 /* --- from hand to hand --- */
 
+/* The number is told behind the event: whoever reads a number finds its mark, or a later one. */
+static status place_mark(const resident *r, backend *device, place *p, direction *d, error *err)
+{
+    TRY(queue_of(r)->mark(device, QUEUE_COMPUTE, p->own, err));
+    atomic_store(&p->event, p->own);
+    atomic_store(&p->number, ++d->marked);
+    return OK;
+}
+
+static void place_share(place *p, const place *with)
+{
+    atomic_store(&p->event, with->own);
+    atomic_store(&p->number, with->number);
+}
+
+static status place_follow(const resident *r, backend *device, place *p, direction *d, error *err)
+{
+    uint64_t number = atomic_load(&p->number);
+    if (number <= d->followed)
+        return OK;
+    TRY(queue_of(r)->follow(device, QUEUE_COMPUTE, atomic_load(&p->event), err));
+    d->followed = number;
+    return OK;
+}
+
 static status take(part_store *s, int32_t part, error *err)
 {
-    const resident *r = of(s);
+    resident *r = of(s);
     TRY(enter(r, err));
-    return queue_of(r)->follow(r->device, QUEUE_COMPUTE, r->parts[part].made, err);
+    pthread_mutex_lock(&r->lock);
+    status st = place_follow(r, r->device, &r->parts[part].made, &r->made, err);
+    pthread_mutex_unlock(&r->lock);
+    return st;
 }
 
 static status give(part_store *s, int32_t part, error *err)
 {
-    const resident *r = of(s);
+    resident *r = of(s);
     TRY(enter(r, err));
-    return queue_of(r)->mark(r->device, QUEUE_COMPUTE, r->parts[part].moved, err);
+    pthread_mutex_lock(&r->lock);
+    status st = place_mark(r, r->device, &r->parts[part].moved, &r->moved, err);
+    pthread_mutex_unlock(&r->lock);
+    return st;
 }
 
 /* --- what the server makes of it --- */
@@ -266,15 +312,19 @@ static void lane_close(weight_store *s, exec *e)
 static status lane_need(weight_store *s, exec *e, int32_t part, int64_t edition, bool *ret_sent,
                         error *err)
 {
-    const resident *r = of_weights(s);
+    resident *r = of_weights(s);
     (void)edition, (void)ret_sent;
-    return queue_of(r)->follow(e->device, QUEUE_COMPUTE, r->parts[part].moved, err);
+    return place_follow(r, e->device, &r->parts[part].moved, &r->moved, err);
 }
 
-static status lane_made(weight_store *s, exec *e, int32_t part, error *err)
+static status lane_made(weight_store *s, exec *e, const part_event *parts, size_t n, error *err)
 {
-    const resident *r = of_weights(s);
-    return queue_of(r)->mark(e->device, QUEUE_COMPUTE, r->parts[part].made, err);
+    resident *r = of_weights(s);
+    place *first = &r->parts[parts[0].part].made;
+    TRY(place_mark(r, e->device, first, &r->made, err));
+    for (size_t i = 1; i < n; i++)
+        place_share(&r->parts[parts[i].part].made, first);
+    return OK;
 }
 
 /* Nothing arrives: the server puts parts where the lane reads them. */
@@ -330,13 +380,14 @@ static size_t terms_bytes(const flat *f)
 static status open_parts(resident *r, const flat *f, error *err)
 {
     r->parts = xcalloc((size_t)f->n_parts + 1, sizeof *r->parts);
+    r->made = r->moved = (direction){0};
     size_t terms = 0;
     for (; r->n_parts < f->n_parts; r->n_parts++) {
         hands *h = &r->parts[r->n_parts];
         h->terms = terms;
         terms += terms_of(f, r->n_parts);
-        TRY(queue_of(r)->event_create(r->device, &h->made, err));
-        TRY(queue_of(r)->event_create(r->device, &h->moved, err));
+        TRY(queue_of(r)->event_create(r->device, &h->made.own, err));
+        TRY(queue_of(r)->event_create(r->device, &h->moved.own, err));
         TRY(queue_of(r)->event_create(r->device, &h->summed, err));
     }
     return OK;
@@ -372,7 +423,7 @@ status resident_open(resident *r, const flat *f, error *err)
 static void close_parts(resident *r)
 {
     for (int32_t p = 0; r->parts && p <= r->n_parts; p++) {
-        backend_event **all[] = {&r->parts[p].made, &r->parts[p].moved, &r->parts[p].summed};
+        backend_event **all[] = {&r->parts[p].made.own, &r->parts[p].moved.own, &r->parts[p].summed};
         for (size_t i = 0; i < COUNT_OF(all); i++)
             queue_of(r)->event_destroy(r->device, all[i]);
     }

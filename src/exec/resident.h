@@ -7,7 +7,8 @@
  *
  * A part goes to and fro between the lane's COMPUTE and this one by two events, `made` and `moved`. The host
  * waits for neither: its threads have marked an event before they hand the part on, and follow it on the
- * device.
+ * device. Parts that are made at one place have one mark, and what a queue has followed it does not follow
+ * again: of a step's calls few are for the parts' order.
  *
  * Threads: create, destroy and close the caller's, when nobody else has a block; open and what stands behind
  * it the lane's; the store as its header says.

@@ -27,6 +27,7 @@ typedef struct queued {
     bool keeps_word;        /* gradients stay on the device: the word about bad data stays until the
                              * host has seen it */
     bool *tells;            /* [n_live_parts] whether it has news for the host; else its part need not land */
+    size_t *words;          /* [n_live_parts] which word is about what ran before it was ready */
     backend_event **landed; /* [n_live_parts] DOWN, in the order of a run */
     backend_event *made;    /* COMPUTE: what copies down wait for */
     backend_event *end;     /* DOWN: of a run */
@@ -68,7 +69,8 @@ MUST_USE status capacity_check(const exec *e, const exec_options *o, error *err)
 /* For a device whose slabs stand. What was made of it until a failure queued_destroy takes too. */
 MUST_USE status queued_create(exec *e, const exec_options *o, error *err);
 void queued_destroy(exec *e);
-/* A word for each part, about all that ran before it was ready, and one for the run. */
+/* A word for each place where parts become ready, at most one a part, about all that ran before; and one for
+ * the run. */
 size_t queued_n_faults(const exec *e);
 
 /* weights_host.c: the host's calls, and exec_bind_params. */

@@ -41,7 +41,7 @@ static int n_streams;
 static emu_clock host_clock; /* what the host has waited for */
 static const emu_operation *current;
 static int current_stream, current_device;
-static uint64_t n_kernels[EMU_DEVICES_MOST], n_waits;
+static uint64_t n_kernels[EMU_DEVICES_MOST], n_waits, n_records, n_follows;
 
 static uint64_t end_of(const struct CUstream_st *s)
 {
@@ -90,6 +90,22 @@ uint64_t emu_host_waits(void)
 {
     emu_lock();
     uint64_t n = n_waits;
+    emu_unlock();
+    return n;
+}
+
+uint64_t emu_event_records(void)
+{
+    emu_lock();
+    uint64_t n = n_records;
+    emu_unlock();
+    return n;
+}
+
+uint64_t emu_event_follows(void)
+{
+    emu_lock();
+    uint64_t n = n_follows;
     emu_unlock();
     return n;
 }
@@ -417,6 +433,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t s, unsigned flags)
 {
     emu_lock();
+    n_records++;
     cudaError_t e = emu_stream_check(s);
     if (e == cudaSuccess && event->device != s->device)
         e = cudaErrorInvalidResourceHandle;
@@ -502,6 +519,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned flag
     if (emu_call_is_spoilt())
         return cudaSuccess;
     emu_lock();
+    n_follows++;
     cudaError_t e = check_outside(s);
     if (e == cudaSuccess)
         join(&s->clock, &event->clock);

@@ -57,6 +57,10 @@ int emu_device_now(void); /* its stream's */
 /* Whether that operation may touch these bytes. */
 bool emu_may_touch(const void *p, size_t bytes, bool writes);
 
+/* How often events were recorded so far, and streams told to wait for one. */
+uint64_t emu_event_records(void);
+uint64_t emu_event_follows(void);
+
 /* An error unless there is such a stream, and its device works. */
 cudaError_t emu_stream_check(cudaStream_t s);
 /* Behind what s has to do or, while it is captured, into the graph; takes what belongs to o. */

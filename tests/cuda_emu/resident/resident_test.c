@@ -7,6 +7,7 @@
 #include "backend/cuda/cuda.h"
 #include "common/base/alloc.h"
 #include "cuda_emu/machine.h"
+#include "cuda_emu/stream.h"
 #include "exec/exec.h"
 #include "exec/resident.h"
 #include "graph/attrs.h"
@@ -383,50 +384,103 @@ static void test_of_a_step_the_host_awaits_the_loss_alone(void **state)
     of_a_step(FEW_PARTS);
 }
 
-/* A process has 8 queues of a GPU's hardware, unless CUDA_DEVICE_MAX_CONNECTIONS says otherwise: of streams
- * beyond, two share one, and wait for each other. */
-static void test_a_lane_and_its_parts_have_few_streams(void **state)
-{
-    (void)state;
-    unsigned before = emu_streams();
-    lane l = lane_of(1);
-    run(&l);
-    assert_int_equal(emu_streams() - before, 5);
-    lane_end(&l);
-}
-
-/* Steps of an engine whose parts are on the host. */
-static uint64_t launches_from_the_host(const lane *l)
+/* Of a graph's weights on the host. */
+static exec *engine_from_the_host(const flat *f, const graph *g)
 {
     error err = ERROR_INIT;
     static float weights[MOST_PARTS * N];
     exec *e = NULL;
     exec_options o = {.backend = &backend_cuda,
                       .device = {.threads = 1},
-                      .flat = l->flat,
-                      .graphs = (const graph *const *)&l->graph,
+                      .flat = f,
+                      .graphs = &g,
                       .n_graphs = 1};
     must(exec_create(&o, &e, &err), &err);
     exec_bind_params(e, weights);
-    uint64_t before = emu_graph_launches();
-    must(exec_run(e, 0, NULL, &err), &err);
-    exec_destroy(&e);
-    return emu_graph_launches() - before;
+    return e;
+}
+
+/* A process has 8 queues of a GPU's hardware, unless CUDA_DEVICE_MAX_CONNECTIONS says otherwise: of streams
+ * beyond, two share one, and wait for each other. With an evaluator in the process they are all taken. */
+static void test_a_lane_its_parts_and_an_evaluator_have_few_streams(void **state)
+{
+    (void)state;
+    unsigned before = emu_streams();
+    lane l = lane_of(1);
+    run(&l);
+    assert_int_equal(emu_streams() - before, 5);
+    exec *evaluator = engine_from_the_host(l.flat, l.graph);
+    assert_int_equal(emu_streams() - before, 8);
+    exec_destroy(&evaluator);
+    lane_end(&l);
+}
+
+/* What the host asks of the runtime to begin a step. */
+typedef struct calls {
+    uint64_t launches, records, follows, down;
+} calls;
+
+static calls calls_now(void)
+{
+    return (calls){.launches = emu_graph_launches(),
+                   .records = emu_event_records(),
+                   .follows = emu_event_follows(),
+                   .down = emu_bytes_down()};
+}
+
+static calls calls_since(calls before)
+{
+    calls now = calls_now();
+    return (calls){.launches = now.launches - before.launches,
+                   .records = now.records - before.records,
+                   .follows = now.follows - before.follows,
+                   .down = now.down - before.down};
 }
 
 /* Nine parts are needed at nine places, and ready behind nine. Of each nine the first two stay, the fourth,
  * the sixth and the last two; in front of the first node there is nothing to be cut off, nor behind the last.
- */
-static void test_a_step_is_few_launches(void **state)
+ * So gradients are ready at six places. */
+enum { PLACES = 6 };
+
+/* The server marks what it has done with each part; the lane what it has made at each place, which the server
+ * follows. All that the server did of the step before comes in front of what it did last, of the part that is
+ * needed first: so the lane follows that alone. The rest is inputs that go up, and the loss and a word that
+ * come down. */
+static void calls_of_a_step(size_t n_parts, uint64_t places)
+{
+    lane l = lane_of(n_parts);
+    run(&l);
+    calls before = calls_now();
+    run(&l);
+    calls step = calls_since(before);
+    assert_int_equal(step.launches, places);
+    assert_int_equal(step.records, n_parts + places + 5);
+    assert_int_equal(step.follows, places + 1 + 4);
+    check_weights(&l);
+    lane_end(&l);
+}
+
+static void test_a_step_is_few_calls(void **state)
 {
     (void)state;
+    calls_of_a_step(1, 1);
+    calls_of_a_step(MOST_PARTS, PLACES);
+}
+
+/* There are more pieces. Gradients come down one by one, with a word for each place where some are ready, and
+ * one for the step. */
+static void test_a_step_from_the_host_is_more_launches(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
     lane l = lane_of(MOST_PARTS);
-    run(&l);
-    uint64_t before = emu_graph_launches();
-    run(&l);
-    assert_int_equal(emu_graph_launches() - before, 6);
-    check_weights(&l);
-    assert_int_equal(launches_from_the_host(&l), 11);
+    exec *e = engine_from_the_host(l.flat, l.graph);
+    calls before = calls_now();
+    must(exec_run(e, 0, NULL, &err), &err);
+    calls step = calls_since(before);
+    assert_int_equal(step.launches, 11);
+    assert_int_equal(step.down, sizeof(float) + MOST_PARTS * N * sizeof(float) + (PLACES + 1) * sizeof(uint64_t));
+    exec_destroy(&e);
     lane_end(&l);
 }
 
@@ -438,8 +492,9 @@ int main(void)
         KERNEL_TEST(test_what_is_frozen_is_the_hosts),
         KERNEL_TEST(test_after_a_failure_nothing_is_updated),
         KERNEL_TEST(test_of_a_step_the_host_awaits_the_loss_alone),
-        KERNEL_TEST(test_a_lane_and_its_parts_have_few_streams),
-        KERNEL_TEST(test_a_step_is_few_launches),
+        KERNEL_TEST(test_a_lane_its_parts_and_an_evaluator_have_few_streams),
+        KERNEL_TEST(test_a_step_is_few_calls),
+        KERNEL_TEST(test_a_step_from_the_host_is_more_launches),
     };
     return kernel_tests_run(tests, COUNT_OF(tests));
 }

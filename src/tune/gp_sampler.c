@@ -160,7 +160,7 @@ static void believe(proposing *p, const observations *o)
         gaussian_process_predict(&p->process, p->process.x + i * p->process.d, p->room, &mean, &deviation);
         p->least = fmin(p->least, mean);
     }
-    if (p->study->n % 2)
+    if (study_count_points(p->study) % 2)
         p->least -= asked_improvement;
 }
 
@@ -172,14 +172,14 @@ static int first_trials(const space *s)
 
 static bool propose_gp(const study *s, uint64_t seed, double *ret_point)
 {
-    if (s->n < first_trials(s->space) || !study_count_known(s))
+    if (study_count_points(s) < first_trials(s->space) || !study_count_known(s))
         return sampler_random.propose(s, seed, ret_point);
     bool is_word[SPACE_PARAMETERS_MOST];
     for (int k = 0; k < s->space->n; k++)
         is_word[k] = s->space->at[k].kind == SPACE_CATEGORICAL;
     observations o;
     candidate best;
-    proposing p = {.study = s, .space = s->space, .draw = {.seed = rng_mix(seed, (uint64_t)s->n)}};
+    proposing p = {.study = s, .space = s->space, .draw = {.seed = rng_mix(seed, (uint64_t)study_count_points(s))}};
     observations_take(&o, s, TRIALS_MOST);
     gaussian_process_fit(&p.process, o.n, o.d, is_word, o.x, o.y);
     believe(&p, &o);

@@ -10,11 +10,9 @@ static status check_grid(const space *s, error *err)
     return OK;
 }
 
-/* The last parameter turns fastest. */
-static bool propose_grid(const study *s, uint64_t seed, double *ret_point)
+/* The last parameter turns fastest. False: there are not so many. */
+static bool combination(const study *s, int64_t rest, double *ret_point)
 {
-    (void)seed;
-    int64_t rest = s->n;
     for (int i = s->space->n - 1; i >= 0; i--) {
         const space_parameter *p = &s->space->at[i];
         int64_t values = space_parameter_values(p);
@@ -22,6 +20,17 @@ static bool propose_grid(const study *s, uint64_t seed, double *ret_point)
         rest /= values;
     }
     return rest == 0;
+}
+
+/* Of a search that begins with another's trials, the first one that is not among them. */
+static bool propose_grid(const study *s, uint64_t seed, double *ret_point)
+{
+    (void)seed;
+    int64_t i = s->n_priors ? 0 : s->n;
+    bool is_there = combination(s, i, ret_point);
+    while (is_there && s->n_priors && study_has(s, ret_point))
+        is_there = combination(s, ++i, ret_point);
+    return is_there;
 }
 
 const sampler sampler_grid = {

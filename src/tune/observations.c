@@ -9,9 +9,9 @@
 static const double compression = 3.0, stretched = 0.01;
 
 /* Smaller is better. */
-static double loss_of(const study *s, const trial *t)
+static double loss_of(const study *s, double objective)
 {
-    return -s->better * t->objective;
+    return -s->better * objective;
 }
 
 static double worst_of(const study *s)
@@ -19,7 +19,9 @@ static double worst_of(const study *s)
     double worst = -INFINITY;
     for (int i = 0; i < s->n; i++)
         if (s->trials[i].state != TRIAL_RUNNING)
-            worst = fmax(worst, loss_of(s, &s->trials[i])); /* fmax passes over NaN */
+            worst = fmax(worst, loss_of(s, s->trials[i].objective)); /* fmax passes over NaN */
+    for (int i = 0; i < s->n_priors; i++)
+        worst = fmax(worst, loss_of(s, s->priors[i].objective));
     return worst;
 }
 
@@ -43,18 +45,24 @@ static void sort_places(int n, const double *y, int *ret)
 
 /* --- --- */
 
-/* In the order of trials; *ret_n of them. */
+static void add(observations *o, const study *s, const double *point, double objective, double worst)
+{
+    space_unit(s->space, point, o->x + (size_t)o->n * (size_t)o->d);
+    o->y[o->n++] = isfinite(objective) ? loss_of(s, objective) : worst;
+}
+
+/* In the order of trials, prior ones first. */
 static void gather(observations *o, const study *s)
 {
     double worst = worst_of(s);
+    for (int i = 0; i < s->n_priors; i++)
+        add(o, s, s->priors[i].point, s->priors[i].objective, worst);
     for (int i = 0; i < s->n; i++) {
         const trial *t = &s->trials[i];
-        if (t->state == TRIAL_RUNNING) {
+        if (t->state == TRIAL_RUNNING)
             space_unit(s->space, t->point, o->running + (size_t)o->n_running++ * (size_t)o->d);
-            continue;
-        }
-        space_unit(s->space, t->point, o->x + (size_t)o->n * (size_t)o->d);
-        o->y[o->n++] = isfinite(t->objective) ? loss_of(s, t) : worst;
+        else
+            add(o, s, t->point, t->objective, worst);
     }
 }
 
@@ -98,7 +106,7 @@ static void standardise(observations *o)
 
 void observations_take(observations *o, const study *s, int most)
 {
-    size_t n = (size_t)s->n, d = (size_t)s->space->n;
+    size_t n = (size_t)study_count_points(s), d = (size_t)s->space->n;
     *o = (observations){.d = s->space->n};
     o->x = xcalloc(n * d, sizeof *o->x);
     o->running = xcalloc(n * d, sizeof *o->running);

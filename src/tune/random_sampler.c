@@ -6,7 +6,7 @@ static bool propose_random(const study *s, uint64_t seed, double *ret_point)
 {
     double unit[SPACE_PARAMETERS_MOST];
     for (int i = 0; i < s->space->n; i++)
-        unit[i] = sobol_scrambled(seed, (uint32_t)s->n, i);
+        unit[i] = sobol_scrambled(seed, (uint32_t)study_count_points(s), i);
     space_point(s->space, unit, ret_point);
     return true;
 }

@@ -28,6 +28,9 @@ void study_fini(study *s)
         free(s->trials[i].point);
         free(s->trials[i].evaluations);
     }
+    for (int i = 0; i < s->n_priors; i++)
+        free(s->priors[i].point);
+    free(s->priors);
     free(s->trials);
     *s = (study){.space = s->space, .better = s->better};
 }
@@ -93,19 +96,63 @@ json_t *study_record_failed(int number, const char *why)
     return r;
 }
 
+json_t *study_record_prior(const study *s, int number, const double *point, double objective)
+{
+    json_t *r = json_pack("{s:i}", "prior", number);
+    json_object_set_new(r, "values", space_values(s->space, point));
+    json_object_set_new(r, "objective", rounded(objective));
+    return r;
+}
+
+json_t *study_records_for_another(const study *s)
+{
+    json_t *list = json_array();
+    int n = 0;
+    for (int i = 0; i < s->n_priors; i++)
+        json_array_append_new(list, study_record_prior(s, ++n, s->priors[i].point, s->priors[i].objective));
+    for (int i = 0; i < s->n; i++) {
+        const trial *t = &s->trials[i];
+        if (t->state == TRIAL_FAILED || (t->state != TRIAL_RUNNING && isfinite(t->objective)))
+            json_array_append_new(list, study_record_prior(s, ++n, t->point, t->objective));
+    }
+    return list;
+}
+
 /* --- reading them --- */
+
+static status read_point(const study *s, const json_t *r, double **ret, error *err)
+{
+    double *point = xcalloc((size_t)s->space->n, sizeof *point);
+    status st = space_point_of(s->space, json_object_get(r, "values"), point, err);
+    if (st == OK)
+        *ret = point;
+    else
+        free(point);
+    return st;
+}
+
+static status take_prior(study *s, int64_t number, const json_t *r, error *err)
+{
+    const json_t *objective = json_object_get(r, "objective");
+    double *point = NULL;
+    if (number != s->n_priors + 1 || s->n)
+        return FAIL(err, E_DATA, "prior trial %" PRId64 " is known, but %d are, and %d trials", number, s->n_priors,
+                    s->n);
+    if (!json_is_number(objective) && !json_is_null(objective))
+        return FAIL(err, E_DATA, "prior trial %" PRId64 " has no objective", number);
+    TRYF(read_point(s, r, &point, err), err, "prior trial %" PRId64, number);
+    GROW(s->priors, s->cap_priors, s->n_priors + 1);
+    s->priors[s->n_priors++] =
+        (prior_trial){.point = point, .objective = json_is_null(objective) ? NAN : json_number_value(objective)};
+    return OK;
+}
 
 static status take_values(study *s, int64_t number, const json_t *r, error *err)
 {
+    double *point = NULL;
     if (number != s->n + 1)
         return FAIL(err, E_DATA, "trial %" PRId64 " begins, but the next one is %d", number, s->n + 1);
-    double *point = xcalloc((size_t)s->space->n, sizeof *point);
-    status st = space_point_of(s->space, json_object_get(r, "values"), point, err);
-    if (st != OK) {
-        free(point);
-        error_prepend(err, "trial %" PRId64, number);
-        return st;
-    }
+    TRYF(read_point(s, r, &point, err), err, "trial %" PRId64, number);
     GROW(s->trials, s->cap, s->n + 1);
     s->trials[s->n] = (trial){.number = (int)number, .state = TRIAL_RUNNING, .point = point, .objective = NAN};
     s->n++;
@@ -198,8 +245,10 @@ static status take_change(study *s, int64_t number, const char *word, const json
 
 status study_take(study *s, const json_t *r, error *err)
 {
-    const json_t *number = json_object_get(r, "trial");
+    const json_t *number = json_object_get(r, "trial"), *prior = json_object_get(r, "prior");
     const char *word = json_string_value(json_object_get(r, "state"));
+    if (json_is_integer(prior))
+        return take_prior(s, (int64_t)json_integer_value(prior), r, err);
     if (!json_is_integer(number))
         return FAIL(err, E_DATA, "a record has no number of a trial");
     int64_t n = (int64_t)json_integer_value(number);
@@ -233,15 +282,25 @@ int study_count_known(const study *s)
     int n = 0;
     for (int i = 0; i < s->n; i++)
         n += s->trials[i].state != TRIAL_RUNNING && isfinite(s->trials[i].objective);
+    for (int i = 0; i < s->n_priors; i++)
+        n += isfinite(s->priors[i].objective);
     return n;
+}
+
+int study_count_points(const study *s)
+{
+    return s->n_priors + s->n;
 }
 
 bool study_has(const study *s, const double *point)
 {
-    for (int i = 0; i < s->n; i++)
-        if (memcmp(s->trials[i].point, point, (size_t)s->space->n * sizeof *point) == 0)
-            return true;
-    return false;
+    size_t bytes = (size_t)s->space->n * sizeof *point;
+    bool has = false;
+    for (int i = 0; i < s->n && !has; i++)
+        has = memcmp(s->trials[i].point, point, bytes) == 0;
+    for (int i = 0; i < s->n_priors && !has; i++)
+        has = memcmp(s->priors[i].point, point, bytes) == 0;
+    return has;
 }
 
 double study_better(const study *s, double a, double b)

@@ -1,9 +1,11 @@
 /*
  * A study: the trials of a search so far, as what is written of them says. A trial begins with its values, is
  * evaluated, perhaps paused and resumed; then it ends, once. A record that does not fit to those before it is refused,
- * so nothing counts twice.
+ * so nothing counts twice. Trials of a search before this one may be known, too: they come before the first trial, tell
+ * samplers what a point is worth, and are none of this search's.
  *
  * Records are JSON objects:
+ *     {"prior": 2, "values": {...}, "objective": 0.88}   null: it failed
  *     {"trial": 3, "state": "running", "values": {"trainer.optimizer.lr": 0.01}}
  *     {"trial": 3, "state": "evaluated", "epoch": 1, "steps": 469, "objective": 0.88}   null: it is not finite
  *     {"trial": 3, "state": "paused"}        after that evaluation
@@ -47,11 +49,19 @@ typedef struct trial {
     int n_evaluations, cap_evaluations;
 } trial;
 
+/* What is known of a trial of a search before. */
+typedef struct prior_trial {
+    double *point;    /* [space->n] */
+    double objective; /* NaN: it failed */
+} prior_trial;
+
 typedef struct study {
     const space *space;
     int better;       /* +1: larger objectives are better, -1: smaller */
     trial *trials;    /* [n]: number i + 1 is at i */
     int n, cap;
+    prior_trial *priors; /* [n_priors] */
+    int n_priors, cap_priors;
 } study;
 
 void study_init(study *s, const space *searched, int better);
@@ -65,6 +75,9 @@ json_t *study_record_resumed(int number);
 json_t *study_record_stopped(int number);
 json_t *study_record_complete(int number, double objective, int64_t steps);
 json_t *study_record_failed(int number, const char *why);
+json_t *study_record_prior(const study *s, int number, const double *point, double objective);
+/* All that is known of a study's trials, prior ones first, as prior ones of another: a list of records. */
+json_t *study_records_for_another(const study *s);
 
 /* E_DATA: it says what is not so, or cannot be now; the study stays as it was. */
 MUST_USE status study_take(study *s, const json_t *record, error *err);
@@ -73,10 +86,13 @@ int study_count(const study *s, trial_state state);
 /* The complete trial with the best objective, of equal ones the first; NULL: none is complete. */
 const trial *study_best(const study *s);
 
-/* How many trials tell something of their point: they run no more, and have an objective. */
+/* How many trials, prior ones among them, tell something of their point: they run no more, and have an objective. */
 int study_count_known(const study *s);
 
-/* Whether a trial, however it ended, has this point. */
+/* How many points were tried, here and in the searches before: by these samplers count. */
+int study_count_points(const study *s);
+
+/* Whether a trial, however it ended, or a prior one has this point. */
 bool study_has(const study *s, const double *point);
 
 /* The better of two objectives; NaN is worse than anything. */

@@ -188,9 +188,9 @@ static void append_running(observations *o)
 
 static bool propose_tpe(const study *s, uint64_t seed, double *ret_point)
 {
-    if (s->n < FIRST || !study_count_known(s))
+    if (study_count_points(s) < FIRST || !study_count_known(s))
         return sampler_random.propose(s, seed, ret_point);
-    draw d = {.seed = rng_mix(seed, (uint64_t)s->n)};
+    draw d = {.seed = rng_mix(seed, (uint64_t)study_count_points(s))};
     double unit[SPACE_PARAMETERS_MOST];
     observations o;
     observations_take(&o, s, TRIALS_MOST);

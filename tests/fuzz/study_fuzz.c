@@ -33,7 +33,7 @@ static status open_study(const char *path, study *s, error *err)
     trial_journal j = TRIAL_JOURNAL_INIT;
     json_t *first = json_pack("{s:i}", "seed", 1);
     study_init(s, &searched, 1);
-    status st = trial_journal_open(&j, path, first, s, err);
+    status st = trial_journal_open(&j, path, first, NULL, s, err);
     trial_journal_close(&j);
     json_decref(first);
     return st;

@@ -147,6 +147,7 @@ status search_choose(const search_choice *choice, const config *c, char *digest,
     TRY(check(choice, ret, err));
     config_digest(c, digest);
     ret->config_digest = digest;
+    ret->previous = choice->previous ? choice->previous : choice->asked->previous;
     ret->space = &choice->asked->space;
     ret->seed = (uint64_t)(choice->seed >= 0 ? choice->seed : config_int(c, "random_seed"));
     return OK;

@@ -13,7 +13,7 @@ typedef struct search_choice {
     const char *command;                 /* for warnings: "tune" */
     const char *config_path, *overrides; /* of all trials; NULL: none */
     const char *const *settings;         /* likewise: "KEY=VALUE", over these; a space has none of their keys */
-    const char *metric, *algorithm, *stopping; /* flags, over what is asked; NULL: not given */
+    const char *metric, *algorithm, *stopping, *previous; /* flags, over what is asked; NULL: not given */
     int64_t trials, parallel, failed_most, seed; /* likewise; -1: not given */
     int64_t min_epochs, reduction_factor;        /* of the stopping; -1: not given */
     int64_t trials_if_absent;            /* 0: then it is an error */

@@ -2,6 +2,7 @@
 
 #include "cli/tune/best_trial.h"
 #include "cli/tune/hparams.h"
+#include "cli/tune/previous_search.h"
 #include "cli/tune/trial_result.h"
 #include "cli/tune/trial_values.h"
 #include "cli/tune/trials_plot.h"
@@ -261,6 +262,9 @@ static status verdict(const searching *s, error *err)
         return FAIL(err, E_PREEMPTED, "the search was asked to stop after %d of %d trials; --recover goes on",
                     s->study.n - study_count(&s->study, TRIAL_RUNNING) - study_count(&s->study, TRIAL_PAUSED),
                     s->request->trials);
+    if (!s->study.n)
+        return FAIL(err, E_FAIL, "nothing is left to try: the search before, '%s', has tried all of the space",
+                    s->request->previous ? s->request->previous : "");
     if (!study_best(&s->study))
         return FAIL(err, E_FAIL, "no trial has come to an end; '%s/log' says why", s->request->dir);
     tune_report_end(&s->study, s->request->dir, s->request->metric);
@@ -273,12 +277,16 @@ static json_t *head_of(const search_request *r)
                              "metric", r->metric, "better", r->better, "config", r->config_digest);
     json_object_set_new(head, "parameters", space_describe(r->space));
     json_object_set_new(head, "early_stopping", stopping_describe(&r->stopping));
+    if (r->previous)
+        json_object_set_new(head, "previous", json_string(r->previous));
     return head;
 }
 
 static void tell_what_is_there(const searching *s)
 {
     study then = s->study;
+    if (s->request->previous)
+        tune_report_priors(&s->study, s->request->previous, s->request->metric);
     tune_report_head(&s->study, s->request->metric);
     for (then.n = 1; then.n <= s->study.n; then.n++)
         if (then.trials[then.n - 1].state != TRIAL_RUNNING)
@@ -293,19 +301,30 @@ static status plot_trials(const searching *s, error *err)
     return st;
 }
 
-static status search_all(searching *s, error *err)
+static status open_journal(searching *s, error *err)
 {
+    const search_request *r = s->request;
     char *path = file_of(s, "trials.jsonl");
-    json_t *head = head_of(s->request);
-    status st = trial_journal_open(&s->journal, path, head, &s->study, err);
+    json_t *head = head_of(r), *priors = NULL;
+    status st = OK;
+    if (r->previous && !trial_journal_has_begun(path))
+        st = previous_search_read(r->previous, r->dir, head, r->space, &priors, err);
+    if (st == OK)
+        st = trial_journal_open(&s->journal, path, head, priors, &s->study, err);
+    json_decref(priors);
     json_decref(head);
     free(path);
-    TRY(st);
+    return st;
+}
+
+static status search_all(searching *s, error *err)
+{
+    TRY(open_journal(s, err));
     tell_what_is_there(s);
     TRY(best_trial_keep(&s->study, s->request->dir, err));
     TRY(hparams_write(&s->study, s->request->dir, s->request->metric, err));
     TRY(trial_processes_open(s->request->parallel, s->request->environment, &s->processes, err));
-    st = turn_until_end(s, err);
+    status st = turn_until_end(s, err);
     status plotted = plot_trials(s, st == OK ? err : NULL);
     TRY(st != OK ? st : plotted);
     return verdict(s, err);

@@ -32,6 +32,7 @@ typedef struct search_request {
     int better;         /* +1: larger is better, -1: smaller */
     int trials, parallel;
     int failed_most;    /* the search ends when so many have failed */
+    const char *previous; /* a search whose trials are known from the beginning (previous_search.h), or NULL */
     const char *config_digest; /* of the configuration without values: a search goes on with the same only */
     /* The command line of a trial, argv[0] included: it trains, or goes on, in `job_dir` with these values over the
      * configuration, "--KEY=VALUE" each and NULL at the end. The caller frees the words and the list. */

@@ -103,6 +103,7 @@ static status choose(tuning *t, error *err)
         .metric = args_text(a, "metric"),
         .algorithm = args_text(a, "algorithm"),
         .stopping = args_text(a, "early-stopping"),
+        .previous = args_text(a, "previous"),
         .min_epochs = args_count(a, "min-epochs", -1),
         .reduction_factor = args_count(a, "reduction-factor", -1),
         .trials = args_count(a, "trials", -1),
@@ -164,6 +165,9 @@ static const flag tune_flags[] = {
      "A jsonnet file with parameters and their ranges, in AI Platform's form (HyperparameterSpec).", 0, 0},
     {"parameter", 0, FLAG_TEXT, "NAME=KEY,...", WHAT,
      "Which key of the configuration a parameter of the space is, where its name is none; NAME= leaves it out.", 0, 0},
+    {"previous", 0, FLAG_PATH, "DIR", WHAT,
+     "Begin with what the trials of the search in DIR have shown, as with resumePreviousJobId; its space and metric "
+     "are the same.", 0, 0},
     {"metric", 0, FLAG_TEXT, "+NAME|-NAME", WHAT,
      "The metric of validation data to make larger (+) or smaller (-); otherwise trainer.validation_metric.", 0, 0},
     {"overrides", 'o', FLAG_TEXT, "JSON", WHAT,

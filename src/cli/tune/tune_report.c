@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,17 @@ static int width_of(const space_parameter *p)
 {
     int n = (int)strlen(p->name);
     return n < FIGURE_WIDTH ? FIGURE_WIDTH : n;
+}
+
+void tune_report_priors(const study *s, const char *previous, const char *metric)
+{
+    double best = NAN;
+    for (int i = 0; i < s->n_priors; i++)
+        best = study_better(s, best, s->priors[i].objective);
+    printf("%d trials of %s are known", s->n_priors, previous);
+    if (isfinite(best))
+        printf("; the best %s there: %.5g", metric, best);
+    printf("\n");
 }
 
 void tune_report_head(const study *s, const char *metric)

@@ -7,6 +7,8 @@
 
 #include "tune/study.h"
 
+/* What is known of the trials of another search. */
+void tune_report_priors(const study *s, const char *previous, const char *metric);
 void tune_report_head(const study *s, const char *metric);
 /* `seconds` < 0: not known, it ended before. `why`: of a failed one. */
 void tune_report_trial(const study *s, const trial *t, double seconds, const char *why);

@@ -208,7 +208,8 @@ status search_read(const doc_node *spec, arena *memory, schema_warn *warn, void 
 {
     const reading r = {.memory = memory, .warn = warn, .user = user, .err = err};
     search s = {.better = goal_of(spec),
-                .metric = text_of(spec, "hyperparameterMetricTag")};
+                .metric = text_of(spec, "hyperparameterMetricTag"),
+                .previous = text_of(spec, "resumePreviousJobId")};
     TRY(read_count(&r, spec, "maxTrials", 1, &s.trials));
     TRY(read_count(&r, spec, "maxParallelTrials", 1, &s.parallel));
     TRY(read_count(&r, spec, "maxFailedTrials", 0, &s.failed_most));

@@ -18,6 +18,7 @@ typedef struct search {
     int better;              /* +1: MAXIMIZE, -1: MINIMIZE, 0: nothing is said */
     const char *metric;      /* hyperparameterMetricTag; NULL: nothing is said */
     const char *algorithm;   /* a word of the table; NULL: nothing is said */
+    const char *previous;    /* resumePreviousJobId; NULL: nothing is said */
     bool stops_early;        /* enableTrialEarlyStopping */
     int64_t trials, parallel, failed_most; /* -1: nothing is said */
     space space;

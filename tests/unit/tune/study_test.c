@@ -95,6 +95,84 @@ static void trials_rest_and_go_on(void **state)
     study_fini(&s);
 }
 
+/* Trials of another search come first, are no trials of this one, and are known. */
+static void prior_trials_are_known(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    study s, next;
+    study_init(&s, &all, -1);
+#define PRIOR(n, lr, objective)                                                                                    \
+    "{\"prior\": " n ", \"values\": {\"lr\": " lr ", \"n\": 3, \"kind\": \"sgd\", \"k\": 4}, " \
+    "\"objective\": " objective "}"
+    assert_int_equal(take(&s, PRIOR("1", "0.2", "0.5"), &err), OK);
+    assert_int_equal(take(&s, PRIOR("1", "0.3", "0.5"), &err), E_DATA);
+    assert_string_equal(err.text, "prior trial 1 is known, but 1 are, and 0 trials");
+    assert_int_equal(take(&s, PRIOR("2", "0.3", "\"good\""), &err), E_DATA);
+    assert_int_equal(take(&s, PRIOR("2", "7", "0.5"), &err), E_DATA);
+    assert_int_equal(take(&s, PRIOR("2", "0.3", "null"), &err), OK);
+    assert_int_equal(take(&s, BEGINS("1"), &err), OK);
+    assert_int_equal(take(&s, PRIOR("3", "0.4", "0.5"), &err), E_DATA);
+    assert_int_equal(take(&s, BEGINS("2"), &err), OK);
+    assert_int_equal(take(&s, BEGINS("3"), &err), OK);
+    assert_int_equal(take(&s, EVALUATED("1", "0.25"), &err), OK);
+    assert_int_equal(take(&s, NOW("stopped"), &err), OK);
+    assert_int_equal(take(&s, "{\"trial\": 2, \"state\": \"failed\"}", &err), OK);
+    assert_true(s.n == 3 && s.n_priors == 2 && study_count_points(&s) == 5);
+    assert_int_equal(study_count_known(&s), 2);
+    assert_null(study_best(&s));
+    assert_true(study_has(&s, s.priors[1].point));
+    json_t *records = study_records_for_another(&s), *record;
+    size_t i;
+    study_init(&next, &all, -1);
+    json_array_foreach(records, i, record)
+        assert_int_equal(study_take(&next, record, NULL), OK);
+    assert_true(next.n == 0 && next.n_priors == 4 && study_count_known(&next) == 2); /* not the one that runs */
+    assert_true(next.priors[2].objective == 0.25 && next.priors[3].objective != next.priors[3].objective);
+    json_decref(records);
+    study_fini(&next);
+    study_fini(&s);
+}
+
+/* Every sampler proposes behind another search's trials what it would have proposed behind its own. */
+static void proposals_go_on_behind_prior_trials(void **state)
+{
+    (void)state;
+    enum { BEFORE = 6, ALL = 12 };
+    static const sampler *const samplers[] = {&sampler_gp, &sampler_tpe, &sampler_random, &sampler_grid};
+    for (size_t k = 0; k < COUNT_OF(samplers); k++) {
+        study whole, next;
+        double point[3], other[3];
+        study_init(&whole, &countable, 1);
+        study_init(&next, &countable, 1);
+        for (int i = 0; i < ALL; i++) {
+            assert_true(samplers[k]->propose(&whole, 3, point));
+            if (i == BEFORE) {
+                json_t *records = study_records_for_another(&whole), *record;
+                size_t at;
+                json_array_foreach(records, at, record)
+                    assert_int_equal(study_take(&next, record, NULL), OK);
+                json_decref(records);
+            }
+            for (study *s = &whole; s; s = s == &whole && i >= BEFORE ? &next : NULL) {
+                assert_true(samplers[k]->propose(s, 3, other));
+                assert_memory_equal(other, point, sizeof point);
+                json_t *record = study_record_running(s, s->n + 1, point);
+                assert_int_equal(study_take(s, record, NULL), OK);
+                json_decref(record);
+                record = study_record_complete(s->n, point[0] + 2 * point[2] - point[1], 1);
+                assert_int_equal(study_take(s, record, NULL), OK);
+                json_decref(record);
+            }
+        }
+        assert_int_equal(next.n_priors + next.n, ALL);
+        if (samplers[k] == &sampler_grid)
+            assert_false(sampler_grid.propose(&next, 3, other)); /* all combinations were tried */
+        study_fini(&next);
+        study_fini(&whole);
+    }
+}
+
 static void add(trial_journal *j, study *s, json_t *record)
 {
     assert_int_equal(trial_journal_add(j, s, record, NULL), OK);
@@ -108,7 +186,7 @@ static void write_study(const char *path, const json_t *head)
     study s;
     trial_journal j = TRIAL_JOURNAL_INIT;
     study_init(&s, &all, 1);
-    assert_int_equal(trial_journal_open(&j, path, head, &s, NULL), OK);
+    assert_int_equal(trial_journal_open(&j, path, head, NULL, &s, NULL), OK);
     add(&j, &s, study_record_running(&s, 1, point));
     add(&j, &s, study_record_complete(1, 0.1 + 0.2, 12));
     add(&j, &s, study_record_running(&s, 2, point));
@@ -133,7 +211,7 @@ static void a_cut_line_is_cut_away(void **state)
         study s;
         trial_journal j = TRIAL_JOURNAL_INIT;
         study_init(&s, &all, 1);
-        assert_int_equal(trial_journal_open(&j, path, head, &s, NULL), OK);
+        assert_int_equal(trial_journal_open(&j, path, head, NULL, &s, NULL), OK);
         assert_int_equal(s.n, lines > 3 ? 2 : lines > 1);
         assert_int_equal(study_count(&s, TRIAL_COMPLETE), lines > 2);
         if (lines > 2)
@@ -142,7 +220,7 @@ static void a_cut_line_is_cut_away(void **state)
         trial_journal_close(&j);
         int n = s.n;
         study_fini(&s);
-        assert_int_equal(trial_journal_open(&j, path, head, &s, NULL), OK);
+        assert_int_equal(trial_journal_open(&j, path, head, NULL, &s, NULL), OK);
         assert_int_equal(s.n, n);
         trial_journal_close(&j);
         study_fini(&s);
@@ -163,7 +241,7 @@ static void another_search_is_refused(void **state)
     trial_journal j = TRIAL_JOURNAL_INIT;
     error err = ERROR_INIT;
     study_init(&s, &all, 1);
-    assert_int_equal(trial_journal_open(&j, path, head, &s, &err), E_CONFIG);
+    assert_int_equal(trial_journal_open(&j, path, head, NULL, &s, &err), E_CONFIG);
     assert_non_null(strstr(err.text, "its algorithm is \"random\", not \"grid\""));
     trial_journal_close(&j);
     json_object_set_new(head, "algorithm", json_string("random"));
@@ -173,7 +251,7 @@ static void another_search_is_refused(void **state)
     buf_adds(&text, "{\"trial\": 1, \"state\": \"failed\"}\n");
     assert_int_equal(fs_write_atomic(path, text.data, text.size, NULL), OK);
     error_clear(&err);
-    assert_int_equal(trial_journal_open(&j, path, head, &s, &err), E_DATA);
+    assert_int_equal(trial_journal_open(&j, path, head, NULL, &s, &err), E_DATA);
     assert_non_null(strstr(err.text, "other.jsonl:5: trial 1 cannot be failed: it is complete"));
     trial_journal_close(&j);
     study_fini(&s);
@@ -209,6 +287,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_trial_counts_twice),
         cmocka_unit_test(trials_rest_and_go_on),
+        cmocka_unit_test(prior_trials_are_known),
+        cmocka_unit_test(proposals_go_on_behind_prior_trials),
         cmocka_unit_test(a_cut_line_is_cut_away),
         cmocka_unit_test(another_search_is_refused),
         cmocka_unit_test(a_grid_has_all_combinations_once),

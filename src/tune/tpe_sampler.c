@@ -58,6 +58,13 @@ static double neighbours_of(const mixture *m, int row, int k)
     return left == INFINITY ? right : right == INFINITY ? left : fmax(left, right);
 }
 
+/* Of a coordinate that has so many values only: a bell narrower than one of their cells would never leave it. */
+static double cell_of(const space_parameter *p)
+{
+    int64_t values = space_parameter_values(p);
+    return values ? 1.0 / (double)values : 0.0;
+}
+
 /* The more trials, the narrower a bell may be. Optuna's least width falls as 1 / (2 + n), which keeps the few good ones
  * so wide that a search of 50 trials does not close in on them; by the square it does (docs/BENCHMARKS.md). */
 static void make_widths(mixture *m)
@@ -66,7 +73,8 @@ static void make_widths(mixture *m)
     for (int i = 0; i <= m->n; i++)
         for (int k = 0; k < m->d; k++) {
             double x = m->middle[i * m->d + k];
-            double w = i == m->n ? 1.0 : fmin(fmax(neighbours_of(m, i, k), least), 1.0);
+            double narrow = fmax(least, cell_of(&m->space->at[k]));
+            double w = i == m->n ? 1.0 : fmin(fmax(neighbours_of(m, i, k), narrow), 1.0);
             m->width[i * m->d + k] = w;
             m->inside[i * m->d + k] = below((1.0 - x) / w) - below(-x / w);
         }
@@ -157,17 +165,20 @@ static double mixture_log_density(const mixture *m, const double *x)
 
 /* --- the next trial --- */
 
-static void best_of_drawn(const mixture *good, const mixture *bad, draw *d, double *ret)
+/* Of those that were not tried yet, where a space has an end of points; false: all were. */
+static bool best_of_drawn(const study *s, const mixture *good, const mixture *bad, draw *d, double *ret_point)
 {
-    double x[SPACE_PARAMETERS_MOST], best = -INFINITY;
+    double x[SPACE_PARAMETERS_MOST], point[SPACE_PARAMETERS_MOST], best = -INFINITY;
     for (int i = 0; i < DRAWN; i++) {
         mixture_draw(good, d, x);
         double value = mixture_log_density(good, x) - mixture_log_density(bad, x);
-        if (i == 0 || value > best) {
+        space_point(s->space, x, point);
+        if (value > best && !study_has(s, point)) {
             best = value;
-            memcpy(ret, x, (size_t)good->d * sizeof *x);
+            memcpy(ret_point, point, (size_t)good->d * sizeof *point);
         }
     }
+    return best > -INFINITY;
 }
 
 /* The good ones first; those that run, behind the others. */
@@ -191,7 +202,6 @@ static bool propose_tpe(const study *s, uint64_t seed, double *ret_point)
     if (study_count_points(s) < FIRST || !study_count_known(s))
         return sampler_random.propose(s, seed, ret_point);
     draw d = {.seed = rng_mix(seed, (uint64_t)study_count_points(s))};
-    double unit[SPACE_PARAMETERS_MOST];
     observations o;
     observations_take(&o, s, TRIALS_MOST);
     append_running(&o);
@@ -199,16 +209,13 @@ static bool propose_tpe(const study *s, uint64_t seed, double *ret_point)
     mixture good = mixture_make(s->space, o.x, rows, n_good);
     mixture bad = mixture_make(s->space, o.x, rows + n_good, o.n + o.n_running - n_good);
     bool is_new = false;
-    for (int tries = 0; !is_new && tries < TRIES; tries++) {
-        best_of_drawn(&good, &bad, &d, unit);
-        space_point(s->space, unit, ret_point);
-        is_new = !study_has(s, ret_point);
-    }
+    for (int tries = 0; !is_new && tries < TRIES; tries++)
+        is_new = best_of_drawn(s, &good, &bad, &d, ret_point);
     mixture_free(&bad);
     mixture_free(&good);
     free(rows);
     observations_fini(&o);
-    return true;
+    return is_new || sampler_random.propose(s, seed, ret_point);
 }
 
 const sampler sampler_tpe = {

@@ -10,9 +10,9 @@
 
 #include "common/base/alloc.h"
 #include "common/base/thread.h"
-#include "data/augment.h"
 #include "data/batch_lengths.h"
 #include "data/bucketing.h"
+#include "data/making.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +34,8 @@ typedef struct buffer {
 
 struct loader {
     loader_options options;
-    augment augment;
+    making making;
     int64_t examples;
-    size_t n_fields;
-    data_field fields[DATA_FIELDS];
-    bool as_bytes;                  /* fields that are bytes in their file stay so */
-    bool paints;                    /* they are read as bytes, whatever becomes of them */
-    size_t room_at;                 /* in the scratch, where augment_paint works */
     buffer *ring; /* [options.depth] */
 
     pthread_mutex_t lock; /* guards everything below and the buffers' states */
@@ -54,64 +49,6 @@ struct loader {
 };
 
 /* Making a batch: no lock held */
-
-/* Each field there begins where any type may. */
-static size_t scratch_bytes(const data_field *f)
-{
-    return (data_field_bytes(f) + 15) & ~(size_t)15;
-}
-
-/* Is such a field other in a batch than as it is read? */
-static bool is_moved(const loader *l, const data_field *f)
-{
-    bool is_cut = l->options.buckets || l->options.lengths || l->options.length;
-    return (augment_is_on(&l->augment) && augment_takes(f)) || (is_cut && f->varies);
-}
-
-static void move(const loader *l, const buffer *b, const rng *draws, int64_t i, size_t field, const void *raw,
-                 void *out)
-{
-    const data_field *f = &b->batch.fields[field];
-    if (f->varies)
-        memcpy(out, raw, data_field_bytes(f));
-    else
-        augment_apply(&l->augment, draws, i, f, raw, out);
-}
-
-/* A field of an example, as it was read, becomes what the batch has of it. */
-static void finish_field(const loader *l, const buffer *b, const picture_draws *changes, size_t field, void *raw,
-                         void *out)
-{
-    const data_field *f = &b->batch.fields[field];
-    rng draws = rng_make(l->options.seed, RNG_AUGMENT, (uint64_t)b->batch.slot.batch_id);
-    if (l->paints && augment_takes(f))
-        augment_paint(&l->augment, changes, f, dataset_crops(l->options.dataset), raw, b->scratch + l->room_at);
-    if (l->paints && f->bytes.channels && f->dtype == DT_F32)
-        data_bytes_spread(f, raw);
-    if (raw != out)
-        move(l, b, &draws, changes->place, field, raw, out);
-    if (augment_erases(&l->augment, f))
-        augment_erase(&l->augment, changes, f, out);
-}
-
-/* Example i of the batch. */
-static status read_example(const loader *l, buffer *b, int64_t i, error *err)
-{
-    void *raw[DATA_FIELDS], *out[DATA_FIELDS];
-    size_t at = 0;
-    for (size_t f = 0; f < l->n_fields; f++) {
-        bool moves = is_moved(l, &l->fields[f]);
-        out[f] = (char *)b->data[f] + (size_t)i * data_field_bytes(&b->batch.fields[f]);
-        raw[f] = moves ? b->scratch + at : out[f];
-        at += moves ? scratch_bytes(&l->fields[f]) : 0;
-    }
-    picture_draws changes = {rng_make(l->options.seed, RNG_PICTURE, (uint64_t)b->batch.slot.batch_id), i};
-    TRY(dataset_read_drawn(l->options.dataset, b->examples[i], l->options.augment ? &changes : NULL,
-                           l->as_bytes || l->paints, raw, err));
-    for (size_t f = 0; f < l->n_fields; f++)
-        finish_field(l, b, &changes, f, raw[f], out[f]);
-    return OK;
-}
 
 /* Which examples, and how long they are. */
 static status choose_examples(const loader *l, buffer *b, error *err)
@@ -127,8 +64,8 @@ static status choose_examples(const loader *l, buffer *b, error *err)
             l->options.dataset, slot->epoch,
             l->options.shuffle ? permute_place(l->options.seed, slot->epoch, l->examples, slot->first + i)
                                : slot->first + i);
-    data_fields_of_length(l->fields, l->n_fields, b->batch.shape.length, b->cut);
-    b->batch.fields = b->batch.shape.length ? b->cut : l->fields;
+    data_fields_of_length(l->making.fields, l->making.n_fields, b->batch.shape.length, b->cut);
+    b->batch.fields = b->batch.shape.length ? b->cut : l->making.fields;
     return OK;
 }
 
@@ -136,7 +73,8 @@ static status make_batch(const loader *l, buffer *b, error *err)
 {
     TRY(choose_examples(l, b, err));
     for (int64_t i = 0; i < b->batch.slot.n; i++)
-        TRY(read_example(l, b, i, err));
+        TRY(making_read(&l->making, &b->batch, b->examples[i], i, b->data, b->scratch, err));
+    making_mix(&l->making, &b->batch, b->data, b->scratch);
     return OK;
 }
 
@@ -244,50 +182,24 @@ static bool room_of(const loader_options *o, int64_t batch_size, const data_fiel
 
 static status create_buffer(const loader *l, buffer *b, error *err)
 {
-    size_t scratch = l->room_at, room = 0, all;
+    const making *m = &l->making;
+    size_t all;
     void *p = NULL;
-    for (size_t f = 0; f < l->n_fields; f++) {
-        if (!room_of(&l->options, l->options.batch_size, &l->fields[f], &all))
+    for (size_t f = 0; f < m->n_fields; f++) {
+        if (!room_of(&l->options, l->options.batch_size, &m->fields[f], &all))
             return FAIL(err, E_NOMEM, "a batch of %lld examples is larger than memory",
                         (long long)l->options.batch_size);
         TRY(mem_alloc(all, "a batch of examples", &b->data[f], err));
         b->batch.data[f] = b->data[f];
-        size_t beside = augment_room(&l->augment, &l->fields[f]);
-        room = beside > room ? beside : room;
     }
-    scratch += room;
     TRY(mem_alloc((size_t)l->options.batch_size * sizeof *b->examples, "a batch of examples", &p, err));
     b->examples = p;
-    b->batch.n_fields = l->n_fields;
-    if (scratch > 0) {
-        TRY(mem_alloc(scratch, "an example", &p, err));
+    b->batch.n_fields = m->n_fields;
+    if (making_scratch(m) > 0) {
+        TRY(mem_alloc(making_scratch(m), "an example", &p, err));
         b->scratch = p;
     }
     return OK;
-}
-
-static size_t moved_bytes(const loader *l)
-{
-    size_t all = 0;
-    for (size_t f = 0; f < l->n_fields; f++)
-        all += is_moved(l, &l->fields[f]) ? scratch_bytes(&l->fields[f]) : 0;
-    return all;
-}
-
-/* The fields as they are read: all that are bytes in their file stay so, or none does. */
-static bool choose_types(const loader_options *o, data_field ret[DATA_FIELDS], size_t *ret_n)
-{
-    augment a = augment_read(o->augment);
-    const data_field *fields = dataset_fields(o->dataset, ret_n);
-    bool bytes = o->bytes;
-    for (size_t f = 0; f < *ret_n; f++) {
-        ret[f] = fields[f];
-        bytes = bytes && augment_works_on_bytes(&a, &fields[f]);
-    }
-    for (size_t f = 0; bytes && f < *ret_n; f++)
-        if (fields[f].bytes.channels)
-            ret[f].dtype = DT_U8;
-    return bytes;
 }
 
 static int64_t largest_batch(const loader_options *o)
@@ -298,12 +210,11 @@ static int64_t largest_batch(const loader_options *o)
 
 size_t loader_bytes(const loader_options *o)
 {
-    data_field fields[DATA_FIELDS];
-    size_t n_fields, batch = 0, one, all;
+    making m = making_of(o);
+    size_t batch = 0, one, all;
     bool fits = true;
-    choose_types(o, fields, &n_fields);
-    for (size_t f = 0; f < n_fields && fits; f++)
-        fits = room_of(o, largest_batch(o), &fields[f], &one) && size_add(batch, one, &batch);
+    for (size_t f = 0; f < m.n_fields && fits; f++)
+        fits = room_of(o, largest_batch(o), &m.fields[f], &one) && size_add(batch, one, &batch);
     return fits && size_mul(batch, o->depth, &all) ? all : SIZE_MAX;
 }
 
@@ -313,18 +224,15 @@ status loader_create(const loader_options *options, loader **ret, error *err)
     loader *l = xcalloc(1, sizeof *l);
     l->options = *options;
     l->options.batch_size = largest_batch(options);
-    l->augment = augment_read(options->augment);
+    l->making = making_of(options);
     l->examples = dataset_examples(options->dataset);
-    l->as_bytes = choose_types(options, l->fields, &l->n_fields);
-    l->paints = augment_paints(&l->augment);
-    l->room_at = moved_bytes(l);
     l->newest_taken = -1;
     l->ring = xcalloc(options->depth, sizeof *l->ring);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->work, NULL);
     pthread_cond_init(&l->done, NULL);
     status st;
-    TRY_OUT(st, augment_check(options->augment, l->fields, l->n_fields, err));
+    TRY_OUT(st, making_check(options->augment, options->dataset, err));
     for (size_t i = 0; i < options->depth; i++)
         TRY_OUT(st, create_buffer(l, &l->ring[i], err));
     TRY_OUT(st, thread_start(&l->thread, "loader", run, l, err));
@@ -349,7 +257,7 @@ void loader_destroy(loader **l)
         pthread_join(p->thread, NULL);
     }
     for (size_t i = 0; i < p->options.depth; i++) {
-        for (size_t f = 0; f < p->n_fields; f++)
+        for (size_t f = 0; f < p->making.n_fields; f++)
             mem_free(p->ring[i].data[f]);
         mem_free(p->ring[i].scratch);
         mem_free(p->ring[i].examples);
@@ -366,8 +274,8 @@ void loader_destroy(loader **l)
 
 const data_field *loader_fields(const loader *l, size_t *ret_n)
 {
-    *ret_n = l->n_fields;
-    return l->fields;
+    *ret_n = l->making.n_fields;
+    return l->making.fields;
 }
 
 static bool slot_fits(const loader *l, const step_slot *slot)

@@ -2,7 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
-#include "data/augment.h"
+#include "data/making.h"
 #include "data/sorting_keys.h"
 #include "metric/goal.h"
 #include "metric/metric.h"
@@ -21,6 +21,8 @@ status variants_graph(const config *c, const variants *v, batch_shape shape, gra
     data_field fields[DATA_FIELDS];
     const data_field *longest = dataset_fields(v->data, &n_fields);
     data_fields_of_length(longest, n_fields, shape.length, fields);
+    mix m = mix_read(config_section(c, "dataset_reader.augment"));
+    mix_fields(&m, fields, n_fields);
     return model_build(
         &(model_request){
             .model = config_section(c, "model"),
@@ -196,9 +198,7 @@ static status build_all(const config *c, variants *v, error *err)
     const char *path = config_str(c, "train_data_path");
     TRYF(dataset_open(config_section(c, "dataset_reader"), path, &v->data, err), err,
          "train_data_path");
-    size_t n_fields;
-    const data_field *fields = dataset_fields(v->data, &n_fields);
-    TRY(augment_check(config_section(c, "dataset_reader.augment"), fields, n_fields, err));
+    TRY(making_check(config_section(c, "dataset_reader.augment"), v->data, err));
     int64_t examples = dataset_examples(v->data);
     int64_t full = config_int(c, "data_loader.batch_size");
     if (config_bool(c, "data_loader.drop_last") && examples < full)

@@ -23,6 +23,7 @@ typedef enum rng_purpose {
     RNG_SAMPLE = 9,  /* id: bytes of what is sampled; element: number of the sample */
     RNG_BUCKET = 10, /* id: epoch; element: example */
     RNG_PICTURE = 11, /* id: batch id; element: example and draw */
+    RNG_MIX = 12,    /* id: batch id; element: draw */
 } rng_purpose;
 
 typedef struct rng {

@@ -369,9 +369,24 @@ static status check_policy(const json_t *augment, error *err)
     return OK;
 }
 
+/* Mixed labels are probabilities of classes, and of one example as of another. */
+static status check_mixtures(const json_t *tree, const json_t *augment, error *err)
+{
+    const char *key = is_asked(augment, "mixup") ? "mixup" : is_asked(augment, "cutmix") ? "cutmix" : NULL;
+    const char *loss = json_string_value(constraints_value_at(tree, "model.loss"));
+    if (key && loss && strcmp(loss, "cross_entropy") != 0)
+        return FAIL(err, E_CONFIG, "dataset_reader.augment.%s: mixes labels of classes, which model.loss \"%s\" has "
+                                   "not; it goes with cross_entropy", key, loss);
+    if (key && json_is_string(constraints_value_at(tree, "model.sample_weights")))
+        return FAIL(err, E_CONFIG, "model.sample_weights: weighs examples, and dataset_reader.augment.%s makes one of "
+                                   "two", key);
+    return OK;
+}
+
 static status check_augment(const json_t *tree, error *err)
 {
     const json_t *augment = constraints_value_at(tree, "dataset_reader.augment");
+    TRY(check_mixtures(tree, augment, err));
     TRY(check_files_alone(tree, augment, err));
     TRY(check_ranges(tree, err));
     TRY(check_policy(augment, err));

@@ -30,6 +30,15 @@ MUST_USE status build_encoder(net *n, const config *model, net_outputs *ret, err
 MUST_USE status build_basic_classifier(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_simple_tagger(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_vit(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_mobilenet(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_efficientnet(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_regnet(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_densenet(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_convnext(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_swin(net *n, const config *model, net_outputs *ret, error *err);
+/* Of each pixel. */
+MUST_USE status build_unet(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_lraspp(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_wide_deep(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_dlrm(net *n, const config *model, net_outputs *ret, error *err);
 /* The layers the configuration lists; the last one must give the scores. */

@@ -57,6 +57,16 @@ status net_input(net *n, const char *name, dtype type, graph_val *ret, error *er
                 model_field_names(n->request, graph_arena(n->g)));
 }
 
+int64_t net_option_or(const config *model, const char *key, int64_t otherwise)
+{
+    return config_has(model, key) ? config_int(model, key) : otherwise;
+}
+
+double net_share_or(const config *model, const char *key, double otherwise)
+{
+    return config_has(model, key) ? config_f64(model, key) : otherwise;
+}
+
 const char *net_below(const net *n, const char *prefix, const char *name)
 {
     return arena_printf(graph_arena(n->g), "%s.%s", prefix, name);
@@ -131,6 +141,10 @@ static init_rule rule_of(const net *n, double fan_in, double fan_out)
     switch (n->init) {
     case NET_FAN_OUT:
         return normal(det_sqrt(2.0 / fan_out));
+    case NET_FAN_IN:
+        return normal(det_sqrt(2.0 / fan_in));
+    case NET_BY_OUTPUTS:
+        return uniform_within(1.0 / det_sqrt(fan_out));
     case NET_XAVIER:
         return uniform_within(det_sqrt(6.0 / (fan_in + fan_out)));
     case NET_NORMAL:
@@ -154,6 +168,14 @@ status net_constant(net *n, const char *layer, const char *what, graph_shape sha
     return net_param(n, layer, what, trainable(&shape, same), ret, err);
 }
 
+static init_rule bias_rule(const net *n, double fan_in)
+{
+    bool is_drawn = n->biases == NET_BIASES_PYTORCH || (n->biases == NET_BIASES_BY_INIT && n->init == NET_PYTORCH);
+    if (n->bias_deviation > 0.0)
+        return normal(n->bias_deviation);
+    return is_drawn ? uniform_within(1.0 / det_sqrt(fan_in)) : (init_rule){.kind = INIT_CONSTANT};
+}
+
 /* [outputs, inputs of a group, kernel...] and [outputs] */
 static status weight_and_bias(net *n, const char *layer, graph_shape weight, bool bias,
                               graph_val ret_in[2], error *err)
@@ -167,18 +189,14 @@ static status weight_and_bias(net *n, const char *layer, graph_shape weight, boo
     ret_in[1] = GRAPH_NONE;
     if (!bias)
         return OK;
-    if (n->bias_deviation > 0.0)
-        return net_param(n, layer, "bias", trainable(&row, normal(n->bias_deviation)), &ret_in[1],
-                         err);
-    if (n->init != NET_PYTORCH)
-        return net_constant(n, layer, "bias", row, 0.0, &ret_in[1], err);
-    return net_weight(n, layer, "bias", row, fan_in, fan_out, &ret_in[1], err);
+    init_rule first = bias_rule(n, fan_in);
+    return net_param(n, layer, "bias", trainable(&row, first), &ret_in[1], err);
 }
 
-static void conv_pads(const conv_layer *l, int64_t pads[2 * SPATIAL])
+static void conv_pads(const conv_layer *l, int64_t dilation, int64_t pads[2 * SPATIAL])
 {
     for (int axis = 0; axis < 2; axis++) {
-        int64_t total = l->padding == PADDING_SAME ? l->kernel - 1 : 2 * l->padding;
+        int64_t total = l->padding == PADDING_SAME ? dilation * (l->kernel - 1) : 2 * l->padding;
         pads[axis] = total / 2;
         pads[2 + axis] = total - total / 2;
     }
@@ -196,9 +214,10 @@ status net_conv(net *n, const char *name, const conv_layer *l, error *err)
     graph_shape weight = {4, {l->filters, channels / l->groups, l->kernel, l->kernel}};
     graph_val in[3] = {n->end};
     TRY(weight_and_bias(n, name, weight, l->bias, in + 1, err));
+    int64_t dilation = l->dilation ? l->dilation : 1;
     conv_attr attr = {
-        .strides = {l->stride, l->stride}, .dilations = {1, 1}, .group = l->groups};
-    conv_pads(l, attr.pads);
+        .strides = {l->stride, l->stride}, .dilations = {dilation, dilation}, .group = l->groups};
+    conv_pads(l, dilation, attr.pads);
     return append(n, OP_CONV, name, in, 3, &attr, err);
 }
 
@@ -288,7 +307,7 @@ status net_dropout(net *n, const char *name, double p, error *err)
 
 status net_activation(net *n, const char *name, const char *kind, error *err)
 {
-    static const unary_attr plain = {.alpha = 1.0f};
+    static const unary_attr plain = {.alpha = 1.0f}, sixth = {.alpha = 1.0f / 6.0f, .beta = 0.5f};
     static const gelu_attr by_erf = {.tanh = false}, by_tanh = {.tanh = true};
     static const struct {
         const char *kind;
@@ -301,6 +320,8 @@ status net_activation(net *n, const char *name, const char *kind, error *err)
         {"silu", OP_SWISH, &plain},
         {"gelu", OP_GELU, &by_erf},
         {"gelu_tanh", OP_GELU, &by_tanh},
+        {"hardswish", OP_HARD_SWISH, NULL},
+        {"hardsigmoid", OP_HARD_SIGMOID, &sixth},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (strcmp(kind, table[i].kind) == 0)

@@ -18,10 +18,19 @@
 /* How convolutions, linear layers and embeddings draw their first weights. */
 typedef enum net_init {
     NET_PYTORCH,    /* uniform within 1 / sqrt(fan in), weights and biases alike */
-    NET_FAN_OUT,    /* convolutions by He's rule over the outputs they reach; biases zero */
+    NET_FAN_OUT,    /* by He's rule over the outputs that a number reaches; biases zero */
+    NET_FAN_IN,     /* ... over the numbers that an output reads; biases zero */
+    NET_BY_OUTPUTS, /* uniform within 1 / sqrt(fan out); biases zero */
     NET_XAVIER,     /* uniform within sqrt(6 / (fan in + fan out)); biases zero */
     NET_NORMAL,     /* deviation `deviation`; biases zero */
 } net_init;
+
+/* ... and biases. */
+typedef enum net_biases {
+    NET_BIASES_BY_INIT, /* as `init` says */
+    NET_BIASES_PYTORCH, /* as with NET_PYTORCH */
+    NET_BIASES_ZERO,
+} net_biases;
 
 struct net {
     graph *g;
@@ -34,6 +43,7 @@ struct net {
     double deviation;       /* of NET_NORMAL */
     bool shares;            /* a parameter of a name that is there is that one; nodes over it have names of their own */
     double bias_deviation;  /* where biases are zero: they are drawn, with this one; 0: not */
+    net_biases biases;
 };
 
 enum { PADDING_SAME = -1 };
@@ -44,6 +54,7 @@ typedef struct conv_layer {
     int64_t padding;        /* PADDING_SAME: the size stays at stride 1 */
     int64_t groups;         /* >= 1 */
     bool bias;
+    int64_t dilation;       /* pixels from one element of the kernel to the next; 0: 1 */
 } conv_layer;
 
 /* Axes are depth (or time), height, width. */
@@ -63,6 +74,11 @@ MUST_USE status net_field(net *n, const data_field *field, graph_val *ret, error
 const data_field *net_find(const net *n, const char *name, dtype type);
 /* The same as an input; E_CONFIG says what the data have. */
 MUST_USE status net_input(net *n, const char *name, dtype type, graph_val *ret, error *err);
+
+/* The number an option gives, or, where it is null, `otherwise`. */
+int64_t net_option_or(const config *model, const char *key, int64_t otherwise);
+/* The same of a share, as of dropout. */
+double net_share_or(const config *model, const char *key, double otherwise);
 
 /* Of the node of a layer with parameters. */
 const char *net_node_name(const net *n, const char *layer);
@@ -96,7 +112,8 @@ MUST_USE status net_batch_norm_from(net *n, const char *name, double scale, doub
                                     double epsilon, error *err);
 /* Nothing at all in evaluation and for p = 0. */
 MUST_USE status net_dropout(net *n, const char *name, double p, error *err);
-/* `kind`: "relu", "tanh", "sigmoid", "silu", "gelu" (by the error function), "gelu_tanh". */
+/* `kind`: "relu", "tanh", "sigmoid", "silu", "gelu" (by the error function), "gelu_tanh", "hardswish",
+ * "hardsigmoid" (both as in PyTorch). */
 MUST_USE status net_activation(net *n, const char *name, const char *kind, error *err);
 MUST_USE status net_max_pool(net *n, const char *name, const pool_layer *l, error *err);
 MUST_USE status net_average_pool(net *n, const char *name, const pool_layer *l, error *err);

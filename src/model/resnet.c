@@ -5,13 +5,12 @@
  *
  * The stem "imagenet" is 7x7 with stride 2 and a max pool; "cifar", for small images, is 3x3.
  */
+#include "model/blocks.h"
 #include "model/builders.h"
 
 #include <string.h>
 
 enum { STAGES = 4 };
-
-static const double momentum = 0.9, epsilon = 1e-5;
 
 typedef struct resnet {
     const char *type;
@@ -31,8 +30,9 @@ static status conv_and_norm(net *n, const char *conv, const char *norm, int64_t 
 {
     conv_layer c = {
         .filters = filters, .kernel = kernel, .stride = stride, .padding = kernel / 2, .groups = 1};
-    TRY(net_conv(n, conv, &c, err));
-    return net_batch_norm_from(n, norm, scale, momentum, epsilon, err);
+    norm_layer by = NORM_LAYER;
+    by.scale = scale;
+    return net_conv_norm(n, conv, norm, &c, &by, err);
 }
 
 /* The k-th convolution of a block, from 1. */
@@ -114,7 +114,6 @@ status build_resnet(net *n, const config *model, net_outputs *ret, error *err)
             TRY(block(n, &r, arena_printf(graph_arena(n->g), "layer%d.%lld", s + 1, (long long)b),
                       width << s, s > 0 && b == 0 ? 2 : 1, err));
     n->init = NET_PYTORCH;
-    TRY(net_global_average_pool(n, "avgpool", err));
-    TRY(net_flatten(n, "flatten", err));
+    TRY(net_pool_features(n, err));
     return net_scores(n, "fc", ret, err);
 }

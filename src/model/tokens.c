@@ -176,13 +176,3 @@ status net_check_heads(const net *n, int64_t width, int64_t heads, error *err)
     return FAIL(err, E_CONFIG, "%s: num_heads %lld does not divide width %lld",
                 config_path(n->request->model), (long long)heads, (long long)width);
 }
-
-int64_t net_option_or(const config *model, const char *key, int64_t otherwise)
-{
-    return config_has(model, key) ? config_int(model, key) : otherwise;
-}
-
-double net_share_or(const config *model, const char *key, double otherwise)
-{
-    return config_has(model, key) ? config_f64(model, key) : otherwise;
-}

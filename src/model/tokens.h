@@ -51,9 +51,5 @@ MUST_USE status net_mask_positions(net *n, graph_val *scores, error *err);
 MUST_USE status net_vocabulary(const net *n, int64_t *ret, error *err);
 /* E_CONFIG unless the heads divide the width. */
 MUST_USE status net_check_heads(const net *n, int64_t width, int64_t heads, error *err);
-/* The numbers an option gives, or, where it is null, `otherwise`. */
-int64_t net_option_or(const config *model, const char *key, int64_t otherwise);
-/* The same of a share, as of dropout. */
-double net_share_or(const config *model, const char *key, double otherwise);
 
 #endif

@@ -6,6 +6,7 @@
  * frame_cnn: the cnn of every frame, then the mean over the frames; [frames, channels, height,
  * width].
  */
+#include "model/blocks.h"
 #include "model/builders.h"
 
 enum { STAGES = 4, BLOCKS = 2 };
@@ -75,8 +76,7 @@ status build_r2plus1d(net *n, const config *model, net_outputs *ret, error *err)
                             s > 0 && b == 0 ? 2 : 1, err));
     n->init = NET_NORMAL;
     n->deviation = 0.01;
-    TRY(net_global_average_pool(n, "avgpool", err));
-    TRY(net_flatten(n, "flatten", err));
+    TRY(net_pool_features(n, err));
     return net_scores(n, "fc", ret, err);
 }
 

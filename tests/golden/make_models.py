@@ -26,6 +26,7 @@ from torchvision.models.resnet import BasicBlock, Bottleneck
 from torchvision.models.video.resnet import BasicBlock as VideoBlock
 from torchvision.ops import sigmoid_focal_loss
 
+import image_models
 from torch_models import (BertQa, Cnn, Dlrm, FrameCnn, Gpt2, Layers, Mlp, NarrowR2Plus1D, WideDeep,
                           resnet18, resnet34, resnet50, vit)
 
@@ -39,8 +40,10 @@ OPTIMIZERS = [
      lambda p, lr: torch.optim.AdamW(p, lr=lr, weight_decay=0.01)),
 ]
 
-RATES = {name: {"sgd": 1e-3, "adamw": 1e-4} for name in ("resnet34", "resnet50", "r2plus1d_18")}
-SEEDS = {"resnet34": 4}
+RATES = {name: {"sgd": 1e-3, "adamw": 1e-4}
+         for name in ("resnet34", "resnet50", "r2plus1d_18", "efficientnet_b0", "densenet121",
+                      "lraspp_mobilenet_v3_large")}
+SEEDS = {"resnet34": 4, "densenet121": 2}
 
 
 def noise(batch, shape):
@@ -63,6 +66,14 @@ def images(shape, classes, batch):
 def with_label(draw, label):
     """The same images with other labels."""
     return lambda: {**draw(), "label": label()}
+
+
+def pixels(shape, classes, batch):
+    """A label for each pixel; 255 has none."""
+    def labels():
+        label = torch.randint(classes, (batch, *shape[1:]))
+        return label.masked_fill(torch.rand(label.shape) < 0.2, 255)
+    return with_label(images(shape, classes, batch), labels)
 
 
 def text(vocabulary, tokens, batch):
@@ -101,6 +112,10 @@ def span_loss(logits, label):
 
 def token_loss(logits, label):
     return F.cross_entropy(logits.flatten(0, 1), label.flatten())
+
+
+def pixel_loss(logits, label):
+    return F.cross_entropy(logits, label, ignore_index=255)
 
 
 def smoothed_loss(logits, label):
@@ -223,6 +238,34 @@ CASES = {
     "vit": ({"type": "vit", "patch": 8, "width": 24, "num_layers": 2, "num_heads": 3,
              "dropout": 0}, 10,
             lambda: vit(24, 8, 24, 2, 3, 10), images((3, 24, 24), 10, 8), F.cross_entropy),
+    "mobilenet_v3_small": ({"type": "mobilenet_v3_small", "width_mult": 0.1, "dropout": 0}, 10,
+                           lambda: image_models.mobilenet("mobilenet_v3_small", 0.1, 10),
+                           images((3, 40, 40), 10, 8), F.cross_entropy),
+    "efficientnet_b0": ({"type": "efficientnet_b0", "width_mult": 0.1, "depth_mult": 0.3, "dropout": 0,
+                         "stochastic_depth_prob": 0}, 10,
+                        lambda: image_models.efficientnet(0.1, 0.3, 10), images((3, 40, 40), 10, 8),
+                        F.cross_entropy),
+    "regnet_y_400mf": ({"type": "regnet_y_400mf", "depth": 6, "w_0": 8, "w_a": 4, "w_m": 2, "group_width": 4}, 10,
+                       lambda: image_models.regnet(6, 8, 4, 2, 4, 0.25, 10), images((3, 40, 40), 10, 8),
+                       F.cross_entropy),
+    "densenet121": ({"type": "densenet121", "growth_rate": 4, "block_config": [2, 3, 2, 1],
+                     "num_init_features": 8, "bn_size": 2}, 10,
+                    lambda: image_models.DenseNet(4, (2, 3, 2, 1), 8, 2, num_classes=10),
+                    images((3, 40, 40), 10, 8), F.cross_entropy),
+    "convnext_tiny": ({"type": "convnext_tiny", "width": 6, "depths": [1, 1, 2, 1], "layer_scale": 0.5,
+                       "stochastic_depth_prob": 0}, 10,
+                      lambda: image_models.convnext(6, [1, 1, 2, 1], 0.5, 10), images((3, 40, 40), 10, 8),
+                      F.cross_entropy),
+    "swin_t": ({"type": "swin_t", "width": 6, "depths": [2, 2, 1, 1], "num_heads": [1, 2, 2, 4], "window": 3,
+                "stochastic_depth_prob": 0}, 10,
+               lambda: image_models.swin(6, [2, 2, 1, 1], [1, 2, 2, 4], 3, 10), images((3, 28, 24), 10, 4),
+               F.cross_entropy),
+    "unet": ({"type": "unet", "width": 2, "ignore_index": 255}, 3, lambda: image_models.UNet(2, 3, False),
+             pixels((3, 33, 35), 3, 2), pixel_loss),
+    "unet_bilinear": ({"type": "unet", "width": 2, "bilinear": True, "ignore_index": 255}, 3,
+                      lambda: image_models.UNet(2, 3, True), pixels((3, 33, 35), 3, 2), pixel_loss),
+    "lraspp_mobilenet_v3_large": ({"type": "lraspp_mobilenet_v3_large", "width_mult": 0.1, "ignore_index": 255}, 3,
+                                  lambda: image_models.lraspp(0.1, 3), pixels((3, 33, 35), 3, 2), pixel_loss),
     "bert_qa": ({"type": "bert", "vocabulary": 100, "context": 24, "width": 24, "num_layers": 2,
                  "num_heads": 3, "dropout": 0}, 0,
                 lambda: BertQa(100, 24, 24, 2, 3), questions(100, 20, 4), span_loss),
@@ -282,7 +325,7 @@ def begin(name, make, draw):
     model = make()
     draw_weights(model)
     first = {k: v.clone() for k, v in model.state_dict().items()
-             if not k.endswith("num_batches_tracked")}
+             if v.is_floating_point()}
     return model, first, [draw() for _ in range(BATCHES)]
 
 

@@ -190,7 +190,7 @@ static void test_model(void **state)
 int main(int argc, char **argv)
 {
     static const char *const files[] = {"smoothing", "focal", "focal_binary", "soft_labels", "soft_pixels",
-                                        "weighed_tokens", "weighed_numbers",
+                                        "weighed_tokens", "weighed_numbers", "unet_bilinear",
                                         "onnx_tied_torchscript", "onnx_tied_dynamo", "onnx_merged",
                                         "onnx_own_loss_torchscript", "onnx_own_loss_dynamo",
                                         "onnx_only_loss_torchscript", "onnx_only_loss_dynamo",
@@ -198,11 +198,14 @@ int main(int argc, char **argv)
                                         "zoo_bags_mean", "zoo_deberta_v2", "zoo_experts",
                                         "zoo_graph_net", "zoo_hopfield", "zoo_lora", "zoo_mamba",
                                         "zoo_modernbert", "zoo_stn", "zoo_swin"};
-    struct CMUnitTest tests[GOLDEN_MODELS + COUNT_OF(files)] = {0};
+    struct CMUnitTest tests[GOLDEN_MODELS + GOLDEN_IMAGES + COUNT_OF(files)] = {0};
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     for (size_t i = 0; i < COUNT_OF(tests); i++) {
-        const char *name = i < GOLDEN_MODELS ? golden_models[i] : files[i - GOLDEN_MODELS];
+        size_t beyond = i - GOLDEN_MODELS - GOLDEN_IMAGES;
+        const char *name = i < GOLDEN_MODELS                   ? golden_models[i]
+                           : i < GOLDEN_MODELS + GOLDEN_IMAGES ? golden_images[i - GOLDEN_MODELS]
+                                                               : files[beyond];
         tests[i] = (struct CMUnitTest){
             .name = name, .test_func = test_model, .initial_state = (void *)(uintptr_t)name};
     }

@@ -23,6 +23,10 @@ const char *const golden_models[GOLDEN_MODELS] = {
     "mlp",       "cnn", "sequential", "resnet18", "resnet34",  "resnet50", "r2plus1d_18",
     "frame_cnn", "vit", "bert_qa",    "gpt2",     "wide_deep", "dlrm"};
 
+const char *const golden_images[GOLDEN_IMAGES] = {
+    "mobilenet_v3_small", "efficientnet_b0", "regnet_y_400mf", "densenet121",
+    "convnext_tiny",      "swin_t",          "unet",           "lraspp_mobilenet_v3_large"};
+
 void must(status st, const error *err)
 {
     if (st != OK)

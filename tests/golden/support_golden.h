@@ -17,9 +17,11 @@
 #define GOLDEN_STEPS      10
 #endif
 
-enum { GOLDEN_BATCHES = 5, GOLDEN_MODELS = 13 };
+enum { GOLDEN_BATCHES = 5, GOLDEN_MODELS = 13, GOLDEN_IMAGES = 8 };
 
+/* Those that PyTorch has exported too, and the families for images of which there is the run alone. */
 extern const char *const golden_models[GOLDEN_MODELS];
+extern const char *const golden_images[GOLDEN_IMAGES];
 
 /* cmocka: fails the running test with the error's text unless `st` is OK. */
 void must(status st, const error *err);

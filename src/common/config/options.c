@@ -28,9 +28,20 @@ enum {
 #define ENCODERS "bert roberta distilbert electra albert"
 /* AllenNLP's, over one of these or a table of tokens (src/model/text_models.c). */
 #define TEXT_MODELS "basic_classifier simple_tagger"
+/* torchvision's, a family each. */
+#define RESNETS       "resnet18 resnet34 resnet50"
+#define MOBILENETS    "mobilenet_v3_small mobilenet_v3_large"
+#define EFFICIENTNETS "efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3"
+#define REGNETS                                                                                                        \
+    "regnet_x_400mf regnet_x_800mf regnet_x_1_6gf regnet_x_3_2gf "                                                     \
+    "regnet_y_400mf regnet_y_800mf regnet_y_1_6gf regnet_y_3_2gf"
+#define CONVNEXTS "convnext_tiny convnext_small"
+/* What says one thing of an image, and one of each pixel. */
+#define IMAGE_MODELS RESNETS " " MOBILENETS " " EFFICIENTNETS " " REGNETS " densenet121 " CONVNEXTS " vit swin_t"
+#define PIXEL_MODELS "unet lraspp_mobilenet_v3_large"
 /* All types of `model` but onnx. */
 #define BUILT_IN                                                                                                       \
-    "mlp cnn sequential resnet18 resnet34 resnet50 r2plus1d_18 frame_cnn transformer_lm vit wide_deep dlrm "           \
+    "mlp cnn sequential " IMAGE_MODELS " " PIXEL_MODELS " r2plus1d_18 frame_cnn transformer_lm wide_deep dlrm "        \
     "transformer_qa " TEXT_MODELS " " ENCODERS
 /* Layers of the sections that these have. */
 #define RECURRENT "lstm gru rnn"

@@ -59,7 +59,7 @@ static const char *hint(resolver *r, const char *word, const char *const *names,
 
 static status resolve_check_choice(resolver *r, const option *row, const char *path, const char *word)
 {
-    const char *names[32];
+    const char *names[64];
     size_t n = 0;
     char choice[64];
     for (const char *cursor = row->bounds; option_word(&cursor, choice, sizeof choice);) {

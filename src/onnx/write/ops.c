@@ -29,32 +29,10 @@ static bool is_plain(const graph_op_info *info, const graph_node *n)
     return !onnx_schema_port(s->inputs, (size_t)info->max_in, &more) || more.is_variadic;
 }
 
-static void write_field(maker *m, const graph_node *n, const attr_field *f, Onnx__NodeProto *node)
-{
-    char word[SCHEMA_WORD];
-    if (f->type == ATTR_FLOAT)
-        maker_float(m, node, f->name, (float)schema_float(f, n->attr));
-    else if (schema_is_list(f))
-        maker_ints(m, node, f->name, schema_list(f, (void *)n->attr),
-                   (size_t)schema_length(f, maker_shape(m, n->in[0])->rank));
-    else if (f->type != ATTR_WORD)
-        maker_int(m, node, f->name, schema_int(f, n->attr));
-    else if (schema_word(f, schema_int(f, n->attr), word))
-        maker_string(m, node, f->name, word);
-}
-
-/* A list without a default is left out where it says nothing. */
 static status write_plain(maker *m, const graph_node *n, error *err)
 {
     (void)err;
-    const graph_op_info *info = graph_op_of(n->op);
-    const onnx_schema *s = onnx_schema_find("", info->name, WRITE_OPSET);
-    onnx_attribute known;
-    Onnx__NodeProto *node = write_same(m, n, 1);
-    for (const attr_field *f = info->fields; f && f->name; f++)
-        if (onnx_schema_attribute(s, f->name, &known) &&
-            !(schema_is_list(f) && schema_is_default(f, n->attr)))
-            write_field(m, n, f, node);
+    write_fields(m, n, write_same(m, n, 1));
     return OK;
 }
 

@@ -25,6 +25,11 @@ int32_t write_outputs(const graph_node *n);
 /* A node of the operator's own name, with its inputs and its first `n_out` outputs. */
 Onnx__NodeProto *write_same(maker *m, const graph_node *n, int32_t n_out);
 
+/* The attributes that ONNX's operator has, by the fields of the graph's. */
+void write_fields(maker *m, const graph_node *n, Onnx__NodeProto *node);
+
+/* E_UNSUPPORTED: that opset does not have `what`. */
+status write_not_known(const graph_node *n, const char *what, error *err);
 /* E_UNSUPPORTED: `what` of the node changes with the size of the batch. */
 status write_not_open(const graph_node *n, const char *what, error *err);
 

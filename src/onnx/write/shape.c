@@ -1,4 +1,4 @@
-/* What moves elements without looking at them, in ONNX, with the batch left open. */
+/* What moves elements without looking at them, or takes them from between, in ONNX, with the batch left open. */
 #include "onnx/write/ops.h"
 
 /* Sizes as Reshape takes them: 0 copies the input's axis, one -1 takes what is left. */
@@ -159,5 +159,55 @@ status write_slice(maker *m, const graph_node *n, error *err)
     };
     const char *out = maker_out(m, n, 0);
     maker_node(m, "Slice", in, COUNT_OF(in), &out, 1);
+    return OK;
+}
+
+/* Pads of the batch would be its own. */
+status write_pad(maker *m, const graph_node *n, error *err)
+{
+    static const char *const modes[] = {
+        [PAD_CONSTANT] = "constant", [PAD_REFLECT] = "reflect", [PAD_EDGE] = "edge"};
+    const pad_attr *a = n->attr;
+    const bool has_value = a->mode == PAD_CONSTANT && a->value != 0;
+    const char *out = maker_out(m, n, 0), *in[3] = {maker_in(m, n, 0)};
+    if (a->mode == PAD_WRAP)
+        return write_not_known(n, "the mode wrap", err);
+    in[1] = maker_const_ints(m, maker_inside(m, n, "pads"), a->pads, (size_t)(2 * maker_shape(m, n->in[0])->rank));
+    if (has_value)
+        in[2] = maker_const_float(m, maker_inside(m, n, "value"), (float)a->value);
+    maker_string(m, maker_node(m, "Pad", in, has_value ? 3 : 2, &out, 1), "mode", modes[a->mode]);
+    return OK;
+}
+
+/* All sizes, of which the batch's is open. */
+static status say_sizes(maker *m, const graph_node *n, const char *ret, error *err)
+{
+    const graph_shape *y = maker_shape(m, n->out[0]), *y2 = maker_twin_shape(m, n->out[0]);
+    int32_t open = GRAPH_NONE;
+    for (int32_t i = 0; i < y->rank; i++) {
+        if (y->dim[i] != y2->dim[i] && open != GRAPH_NONE)
+            return write_not_open(n, "more than one axis", err);
+        open = y->dim[i] != y2->dim[i] ? i : open;
+    }
+    if (open != GRAPH_NONE)
+        return open_shape(m, n, y->dim, open, ret, err);
+    maker_const_ints(m, ret, y->dim, (size_t)y->rank);
+    return OK;
+}
+
+/* By sizes: the scales of a node are those that these make. */
+status write_resize(maker *m, const graph_node *n, error *err)
+{
+    const resize_attr *a = n->attr;
+    const char *sizes = maker_inside(m, n, "sizes"), *out = maker_out(m, n, 0);
+    const char *in[] = {maker_in(m, n, 0), "", "", sizes};
+    bool is_exact = a->coordinates != RESIZE_CROP && a->coordinates != RESIZE_HALF_PIXEL_SYMMETRIC && !a->antialias;
+    for (int32_t i = 0; i < a->x.rank; i++)
+        is_exact = is_exact && (a->exact[i] || a->scales[i] == 1.0);
+    if (!is_exact)
+        return write_not_known(n, "scales that are no sizes, or antialiasing", err);
+    TRY(say_sizes(m, n, sizes, err));
+    Onnx__NodeProto *node = maker_node(m, "Resize", in, COUNT_OF(in), &out, 1);
+    write_fields(m, n, node);
     return OK;
 }

@@ -6,17 +6,21 @@
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "common/config/allennlp_forms.h"
 #include "common/config/allennlp_table.h"
 #include "common/config/config.h"
 #include "common/config/merge.h"
 #include "common/config/options.h"
+#include "common/config/reader_sections.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct translator {
     arena *memory;
-    json_t *tree;
+    json_t *tree;           /* of a reader's rows: a shell whose dataset_reader it is */
+    const char *reader;     /* where that stands, for messages */
+    const char *own_key;    /* the first that only AllenNLP knows */
     allennlp_note_fn *note;
     void *user;
     error *err;
@@ -69,7 +73,7 @@ static bool row_fits(translator *t, const allennlp_key *k, const json_t *value)
     const char *is = value_word(t, value);
     char word[64];
     for (const char *cursor = k->values; option_word(&cursor, word, sizeof word);)
-        if (strcmp(word, is) == 0 || (json_is_object(value) && strcmp(word, "{}") == 0))
+        if (strcmp(word, is) == 0 || (json_is_object(value) && strcmp(word, "{...}") == 0))
             return true;
     return false;
 }
@@ -100,6 +104,16 @@ static json_t *find_at(translator *t, const char *path)
         node = child;
     }
     return node;
+}
+
+static const char reader[] = "dataset_reader";
+
+/* A path of the reader whose rows are taken, as people know it. */
+static const char *shown(translator *t, const char *path)
+{
+    size_t n = strlen(reader);
+    bool is_within = strncmp(path, reader, n) == 0 && (path[n] == '.' || path[n] == '\0');
+    return is_within && t->reader ? arena_printf(t->memory, "%s%s", t->reader, path + n) : path;
 }
 
 /* --- verdicts --- */
@@ -136,11 +150,11 @@ static status put(translator *t, const place *p, const char *target, const char 
         return OK;
     }
     if (is_given) {
-        say(t, true, arena_printf(t->memory, "%s is ignored: %s is given too", p->path, target));
+        say(t, true, arena_printf(t->memory, "%s is ignored: %s is given too", p->path, shown(t, target)));
         place_drop(p);
         return OK;
     }
-    say(t, false, arena_printf(t->memory, "%s is taken as %s=%s", p->path, target, value));
+    say(t, false, arena_printf(t->memory, "%s is taken as %s=%s", p->path, shown(t, target), value));
     place_drop(p);
     return merge_setting(t->tree, p->path, arena_printf(t->memory, "%s=%s", target, value), t->err);
 }
@@ -249,31 +263,40 @@ static status take_items(translator *t, const allennlp_key *k, json_t *list, con
     return OK;
 }
 
-static const char reader[] = "dataset_reader";
-
-/* Rows of readers hold for the other readers too: their paths, with another head. */
-static const char *with_head(translator *t, const char *path, const char *head)
+/* Of the section that the row calls by its schema. */
+static status take_in(translator *t, const allennlp_key *k, const char *schema)
 {
-    size_t n = strlen(reader);
-    bool is_reader = strncmp(path, reader, n) == 0 && (path[n] == '.' || path[n] == '\0');
-    return is_reader ? arena_printf(t->memory, "%s%s", head, path + n) : path;
-}
-
-/* Of the section that the row calls by its schema, with another head. */
-static status take_in(translator *t, const allennlp_key *k, const char *schema, const char *head)
-{
-    const char *leaf = allennlp_leaf(k), *where = with_head(t, schema, head);
+    const char *leaf = allennlp_leaf(k);
     const char *key = arena_printf(t->memory, "%.*s", (int)strcspn(leaf, "["), leaf);
-    const char *path = arena_printf(t->memory, "%s%s%s", where, *where ? "." : "", key);
+    const char *path = arena_printf(t->memory, "%s%s%s", schema, *schema ? "." : "", key);
     json_t *value = find_at(t, path);
     if (!value || allennlp_is_ours(k))
         return OK;
     if (strchr(leaf, '['))
-        return take_items(t, k, value, path);
-    allennlp_key here = *k;
-    here.target = with_head(t, k->target, head);
-    place p = {.within = find_at(t, where), .key = key, .path = path};
-    return row_fits(t, k, value) ? take(t, &here, &p) : OK;
+        return take_items(t, k, value, shown(t, path));
+    if (!t->own_key && row_fits(t, k, value))
+        t->own_key = arena_strdup(t->memory, shown(t, path));
+    place p = {.within = find_at(t, schema), .key = key, .path = shown(t, path)};
+    return row_fits(t, k, value) ? take(t, k, &p) : OK;
+}
+
+typedef struct reader_row {
+    translator *t;
+    const allennlp_key *key;
+    const char *schema;
+    status st;
+} reader_row;
+
+static void take_in_reader(void *user, json_t *section, const char *path)
+{
+    reader_row *r = user;
+    translator t = *r->t;
+    t.tree = json_pack("{s:O}", reader, section);
+    t.reader = path;
+    if (r->st == OK)
+        r->st = take_in(&t, r->key, r->schema);
+    r->t->own_key = t.own_key;
+    json_decref(t.tree);
 }
 
 static status take_row(translator *t, const allennlp_key *k)
@@ -281,19 +304,22 @@ static status take_row(translator *t, const allennlp_key *k)
     const char *leaf = allennlp_leaf(k);
     size_t n = leaf == k->path ? 0 : (size_t)(leaf - k->path) - 1;
     const char *schema = arena_printf(t->memory, "%.*s", (int)n, k->path);
-    if (with_head(t, schema, "") == schema)
-        return take_in(t, k, schema, reader);
-    for (size_t i = allennlp_readers_count; i-- > 0;)
-        TRY(take_in(t, k, schema, allennlp_readers[i]));
-    return OK;
+    if (strncmp(schema, reader, strlen(reader)) != 0)
+        return take_in(t, k, schema);
+    reader_row r = {.t = t, .key = k, .schema = schema};
+    reader_sections_each(t->tree, take_in_reader, &r);
+    return r.st;
 }
 
 status allennlp_translate(json_t *tree, allennlp_note_fn *note, void *user, error *err)
 {
     translator t = {.memory = arena_create(), .tree = tree, .note = note, .user = user, .err = err};
     status st = OK;
+    allennlp_forms_take(tree, note, user);
     for (size_t i = 0; i < allennlp_count && st == OK; i++)
         st = take_row(&t, &allennlp_table[i]);
+    if (st == OK && t.own_key)
+        allennlp_forms_count_epochs(tree, t.own_key, note, user);
     arena_destroy(&t.memory);
     return st;
 }

@@ -62,19 +62,29 @@ size_t allennlp_names(const char *schema, const char **ret, size_t most)
     return n;
 }
 
-const char *const allennlp_readers[] = {"dataset_reader.base_reader", "validation_dataset_reader.base_reader",
-                                        "validation_dataset_reader", "dataset_reader"};
-const size_t allennlp_readers_count = COUNT_OF(allennlp_readers);
+/* Behind `head` and one name, or at NULL where the path does not begin so. */
+static const char *behind(const char *path, const char *head, bool has_name)
+{
+    size_t n = strlen(head);
+    if (!path || strncmp(path, head, n) != 0 || !strchr(".[", path[n]) || !path[n])
+        return NULL;
+    path += n;
+    return has_name ? path + 1 + strcspn(path + 1, ".") : path;
+}
 
-/* What stands behind a reader's section; NULL: the path leads into none. */
+/* What stands behind the innermost reader's section that the path leads into; NULL: into none. */
 static const char *within_reader(const char *path)
 {
-    for (size_t i = 0; i < allennlp_readers_count; i++) {
-        size_t n = strlen(allennlp_readers[i]);
-        if (strncmp(path, allennlp_readers[i], n) == 0 && path[n] == '.')
-            return path + n;
+    const char *at = behind(path, "dataset_reader", false);
+    if (!at)
+        at = behind(path, "validation_dataset_reader", false);
+    for (const char *next = at; next; at = next ? next : at) {
+        next = behind(at, ".base_reader", false);
+        const char *task = next ? NULL : behind(at, ".readers", true);
+        const char *listed = behind(task, ".reader", false);
+        next = next ? next : listed ? listed : task;
     }
-    return NULL;
+    return at;
 }
 
 bool allennlp_knows(const char *path)

@@ -29,10 +29,6 @@ typedef struct allennlp_key {
 extern const allennlp_key allennlp_table[];
 extern const size_t allennlp_count;
 
-/* The sections for which rows of dataset_reader hold; those within others first. */
-extern const char *const allennlp_readers[];
-extern const size_t allennlp_readers_count;
-
 /* The last component of a key's path. */
 const char *allennlp_leaf(const allennlp_key *k);
 /* It is a key of that section. */

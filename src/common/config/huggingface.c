@@ -259,6 +259,14 @@ static status take_folder(reading *r, const char *folder, error *err)
     return OK;
 }
 
+bool huggingface_sets(const char *key)
+{
+    for (size_t i = 0; i < COUNT_OF(settings); i++)
+        if (strcmp(settings[i].key, key) == 0)
+            return true;
+    return strcmp(key, "network") == 0;
+}
+
 /* Does a section say all that its config.json would? */
 static bool says_all(const json_t *section)
 {

@@ -15,6 +15,10 @@
 #include "common/base/error.h"
 
 #include <jansson.h>
+#include <stdbool.h>
+
+/* A config.json says such a key of `model`. */
+bool huggingface_sets(const char *key);
 
 /* Lays what config.json says below `model` of a configuration as it was written, with the folder as
  * `pretrained.path`; does nothing where no name is given. `file` is the configuration's, or NULL.

@@ -9,6 +9,7 @@
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/parts/permute.h"
+#include "data/multitask/data_paths.h"
 #include "data/reader_tokenizer.h"
 
 #include <math.h>
@@ -168,7 +169,23 @@ static const char *known_of_task(const reader_request *request, const json_t *kn
     return tasks ? json_string_value(json_object_get(tasks, name)) : known ? request->vocabulary->text : NULL;
 }
 
-static status open_task(multitask_reader *r, const reader_request *request, const json_t *known, error *err)
+/* `paths`: by the readers' names; NULL: they lie in one folder. */
+static status file_of(const reader_request *request, const config *item, const json_t *paths, char **ret, error *err)
+{
+    const char *name = config_str(item, "name"), *own = config_str(item, "path");
+    const char *named = json_string_value(json_object_get(paths, name));
+    if (paths && !named)
+        return FAIL(err, E_CONFIG, "%s: the data have no path for the reader '%s': got %s", config_path(item), name,
+                    request->path);
+    if (paths && own)
+        return FAIL(err, E_CONFIG, "%s.path: the data have paths by the readers' names: leave it out",
+                    config_path(item));
+    *ret = paths ? xstrdup(named) : xasprintf("%s/%s", request->path, own ? own : name);
+    return OK;
+}
+
+static status open_task(multitask_reader *r, const reader_request *request, const json_t *paths, const json_t *known,
+                        error *err)
 {
     char place[32];
     size_t i = r->n;
@@ -179,8 +196,8 @@ static status open_task(multitask_reader *r, const reader_request *request, cons
         if (strcmp(r->names[k], r->names[i]) == 0)
             return FAIL(err, E_CONFIG, "%s.name: '%s' is the name of another task already", config_path(item),
                         r->names[i]);
-    const char *path = config_str(item, "path");
-    char *file = xasprintf("%s/%s", request->path, path ? path : r->names[i]);
+    char *file = NULL;
+    TRY(file_of(request, item, paths, &file, err));
     const dataset_options how = {.vocabulary = known_of_task(request, known, r->names[i]),
                                  .without_labels = request->without_labels};
     status st = request->open(config_section(item, "reader"), file, &how, &r->tasks[i].data, err);
@@ -259,13 +276,36 @@ static status add_number(multitask_reader *r, const config *reader, error *err)
     return OK;
 }
 
-static status open_reader(multitask_reader *r, const reader_request *request, const json_t *known, error *err)
+static status open_tasks(multitask_reader *r, const reader_request *request, const json_t *paths, const json_t *known,
+                         error *err)
 {
     size_t n = config_count(request->reader, "readers");
     if (n < 1 || n > TASKS)
         return FAIL(err, E_CONFIG, "%s.readers: has %zu; expected 1 to %d", config_path(request->reader), n, TASKS);
     for (size_t i = 0; i < n; i++)
-        TRY(open_task(r, request, known, err));
+        TRY(open_task(r, request, paths, known, err));
+    const char *name;
+    json_t *path;
+    json_object_foreach((json_t *)paths, name, path)
+    {
+        bool is_known = false;
+        for (size_t i = 0; i < n; i++)
+            is_known = is_known || strcmp(name, r->names[i]) == 0;
+        if (!is_known)
+            return FAIL(err, E_CONFIG, "%s.readers: none is called '%s', as the data '%s' are",
+                        config_path(request->reader), name, json_string_value(path));
+    }
+    return OK;
+}
+
+static status open_reader(multitask_reader *r, const reader_request *request, const json_t *known, error *err)
+{
+    json_t *paths = NULL;
+    if (data_paths_are_named(request->path))
+        TRY(data_paths_parse(request->path, &paths, err));
+    status st = open_tasks(r, request, paths, known, err);
+    json_decref(paths);
+    TRY(st);
     TRY(count_examples(r, request->reader, err));
     TRY(join_lengths(r, err));
     TRY(add_number(r, request->reader, err));

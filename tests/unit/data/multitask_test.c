@@ -70,6 +70,41 @@ static void refuses(const char *more, const char *part)
         fail_msg("message \"%s\" lacks \"%s\"", err.text, part);
 }
 
+/* As AllenNLP names the data of each reader. */
+static void test_paths_by_name(void **state)
+{
+    (void)state;
+    char *paths = xasprintf("{\"b\": \"%s/b.jsonl\", \"a\": \"%s/other\"}", folder_path(), folder_path());
+    static const char reader[] = "{readers: [{name: 'a', reader: " READER("word") "},"
+                                 " {name: 'b', reader: " READER("word") "}]}";
+    static const struct {
+        const char *paths, *part;
+    } bad[] = {
+        {"{\"a\": \"x\"", "the paths of readers"},
+        {"{\"a\": 3}", "the path of the reader 'a': got an integer; expected a string"},
+        {"{\"b\": \"x\"}", "dataset_reader.readers[0]: the data have no path for the reader 'a'"},
+    };
+    const dataset_options how = {.vocabulary = NULL};
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    if (records_open_path("multitask", reader, paths, &how, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(dataset_examples(d), A + B);
+    dataset_close(&d);
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        error_clear(&err);
+        assert_int_equal(records_open_path("multitask", reader, bad[i].paths, &how, &d, &err), E_CONFIG);
+        if (!strstr(err.text, bad[i].part))
+            fail_msg("message \"%s\" lacks \"%s\"", err.text, bad[i].part);
+    }
+    char *more = xasprintf("{\"a\": \"%s/other\", \"b\": \"%s/b.jsonl\", \"c\": \"y\"}", folder_path(), folder_path());
+    error_clear(&err);
+    assert_int_equal(records_open_path("multitask", reader, more, &how, &d, &err), E_CONFIG);
+    assert_non_null(strstr(err.text, "dataset_reader.readers: none is called 'c', as the data 'y' are"));
+    free(more);
+    free(paths);
+}
+
 static void test_one_behind_the_other(void **state)
 {
     (void)state;
@@ -153,6 +188,7 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_paths_by_name),
         cmocka_unit_test(test_one_behind_the_other),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_each_has_its_vocabulary),

@@ -3,8 +3,8 @@
  *
  * A dataset gives example i's fields, decoded, at any time, from any thread. A loader turns
  * (epoch, batch) into filled buffers: order, augmentation and decoding depend on nothing but
- * (seed, batch id), so any lane can make any batch. One thread of its own fills a ring of buffers
- * ahead of use.
+ * (seed, batch id), so any lane can make any batch. Threads of its own fill a ring of buffers ahead
+ * of use.
  *
  * Errors: E_DATA names file, offset or example, what is wrong and what would be right.
  */
@@ -99,6 +99,9 @@ void data_fields_of_length(const data_field *fields, size_t n, int64_t length, d
 /* How long each example is, where fields vary; NULL: none does, or they are read without labels. Borrowed. */
 const uint32_t *dataset_lengths(const dataset *d);
 
+/* What reading an example takes of memory meanwhile, at most: a file, its pixels. 0: hardly any. */
+size_t dataset_reading_bytes(const dataset *d);
+
 /* How many bytes of records were read for examples so far; 0: they are not read from records. */
 int64_t dataset_bytes_read(const dataset *d);
 
@@ -173,6 +176,8 @@ typedef struct loader_options {
     int64_t length;                 /* of every batch, no example being longer; 0: as the others have it */
     const config *augment;          /* section dataset_reader.augment, or NULL; kept */
     size_t depth;                   /* buffers in the ring, >= 2 */
+    int workers;                    /* threads that read ahead, and share the examples of a batch; 0: batches are made
+                                     * when they are taken */
     bool bytes;                     /* leave bytes as they are, where augmentation can too */
 } loader_options;
 
@@ -185,7 +190,8 @@ typedef struct loader loader;
 MUST_USE status loader_create(const loader_options *options, loader **ret, error *err);
 void loader_destroy(loader **l);
 
-/* What loader_create takes of memory for its ring. SIZE_MAX: more than there can be. */
+/* What a loader takes of memory: its ring, and what its threads and a taker read at a time. SIZE_MAX: more than there
+ * can be. */
 size_t loader_bytes(const loader_options *options);
 
 /* The dataset's; those that stay bytes have type DT_U8. */
@@ -195,7 +201,8 @@ const data_field *loader_fields(const loader *l, size_t *ret_n);
  * A batch asked for but never taken leaves the ring once a later one has been taken. */
 void loader_prefetch(loader *l, const step_slot *slot);
 
-/* The batch, made now if nobody asked. Borrowed until loader_release of the same batch. */
+/* The batch, made now if nobody asked; the caller reads what no other thread has begun. Borrowed until loader_release
+ * of the same batch. A failure is that of the first of its examples that cannot be read. */
 MUST_USE status loader_take(loader *l, const step_slot *slot, const data_batch **ret, error *err);
 void loader_release(loader *l, const data_batch *batch);
 

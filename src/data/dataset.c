@@ -92,6 +92,11 @@ int64_t dataset_bytes_read(const dataset *d)
     return d->ops->records ? record_set_bytes_read(d->ops->records(d)) : 0;
 }
 
+size_t dataset_reading_bytes(const dataset *d)
+{
+    return d->reading;
+}
+
 const uint32_t *dataset_lengths(const dataset *d)
 {
     return d->lengths ? d->lengths + d->first : NULL;

@@ -1,10 +1,11 @@
 /*
- * The loader (data.h): a ring of buffers, filled ahead of use by one thread of its own.
+ * The loader (data.h): a ring of buffers, filled ahead of use by threads of its own.
  *
- * A buffer goes FREE -> WANTED -> FILLING -> READY -> TAKEN -> FREE. Its state is guarded by the
- * loader's lock; its contents belong to whoever set FILLING, then to the borrowers. What a batch
- * holds depends on nothing but its slot, so it does not matter which thread fills it, or in what
- * order: a taker that finds its batch not begun fills it itself.
+ * A buffer goes FREE -> WANTED -> CHOOSING -> FILLING -> MIXING -> READY -> TAKEN -> FREE. Its state is guarded by the
+ * loader's lock. One thread chooses a batch's examples; then all that are free read some of these each, in order of
+ * asking: a row of examples belongs to the one that has begun it. The last one mixes them, and then all is the
+ * borrowers'. What a batch holds depends on nothing but its slot, so it does not matter which thread reads what, or in
+ * what order: a taker whose batch is not ready reads too.
  */
 #include "data/data.h"
 
@@ -17,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum buffer_state { FREE, WANTED, FILLING, READY, TAKEN } buffer_state;
+enum { SHARES = 4 }; /* of a batch that a thread reads in a row, if all are as fast */
+
+typedef enum buffer_state { FREE, WANTED, CHOOSING, FILLING, MIXING, READY, TAKEN } buffer_state;
 
 typedef struct buffer {
     data_batch batch; /* first: loader_release gets here by its address */
@@ -25,12 +28,23 @@ typedef struct buffer {
     data_field cut[DATA_FIELDS];    /* the fields, of the batch's length */
     int64_t *examples;              /* [batch_size] */
     buffer_state state;
-    uint64_t turn;    /* order of asking, for WANTED */
-    int64_t borrowed; /* TAKEN: by how many */
-    char *scratch;    /* one example as it is read; NULL: it is read into its place */
+    uint64_t turn;     /* order of asking */
+    int64_t borrowed;  /* TAKEN: by how many */
+    char *scratch;     /* of the taker that reads too; NULL: examples are read into their places */
+    bool has_taker;    /* there is one */
+    int64_t begun;     /* FILLING: so many examples */
+    int readers;       /* and so many threads are at them */
+    int64_t failed_at; /* the first of the examples that cannot be read; batch.slot.n: none */
     status result;
     error reason;
 } buffer;
+
+/* A thread of the loader. */
+typedef struct reading {
+    struct loader *loader;
+    pthread_t thread;
+    char *scratch; /* as a buffer's */
+} reading;
 
 struct loader {
     loader_options options;
@@ -39,13 +53,13 @@ struct loader {
     buffer *ring; /* [options.depth] */
 
     pthread_mutex_t lock; /* guards everything below and the buffers' states */
-    pthread_cond_t work;  /* something is WANTED, or stop */
-    pthread_cond_t done;  /* a buffer left FILLING */
+    pthread_cond_t work;  /* something is WANTED, or can be read, or stop */
+    pthread_cond_t done;  /* a buffer became READY, or its examples are chosen */
     uint64_t turns;
     int64_t newest_taken; /* batch id */
     bool stop;
-    bool has_thread;
-    pthread_t thread;
+    int n_threads;
+    reading *threads; /* [options.workers], n_threads of them run */
 };
 
 /* Making a batch: no lock held */
@@ -69,20 +83,15 @@ static status choose_examples(const loader *l, buffer *b, error *err)
     return OK;
 }
 
-static status make_batch(const loader *l, buffer *b, error *err)
+/* Examples first .. end - 1, until one fails: *ret_at. */
+static status read_row(const loader *l, buffer *b, char *scratch, int64_t first, int64_t end, int64_t *ret_at,
+                       error *err)
 {
-    TRY(choose_examples(l, b, err));
-    for (int64_t i = 0; i < b->batch.slot.n; i++)
-        TRY(making_read(&l->making, &b->batch, b->examples[i], i, b->data, b->scratch, err));
-    making_mix(&l->making, &b->batch, b->data, b->scratch);
-    return OK;
-}
-
-/* Fills a buffer in state FILLING. */
-static void fill(const loader *l, buffer *b)
-{
-    error_clear(&b->reason);
-    b->result = make_batch(l, b, &b->reason);
+    status st = OK;
+    for (*ret_at = first; st == OK && *ret_at < end; ++*ret_at)
+        st = making_read(&l->making, &b->batch, b->examples[*ret_at], *ret_at, b->data, scratch, err);
+    *ret_at -= st != OK;
+    return st;
 }
 
 /* Finding buffers: with the lock held */
@@ -101,12 +110,18 @@ static buffer *find(loader *l, const step_slot *slot)
     return NULL;
 }
 
-static buffer *first_wanted(loader *l)
+/* Are there examples that nobody has begun, and no failed one in front of them? */
+static bool can_be_read(const buffer *b)
+{
+    return b->state == FILLING && b->begun < b->failed_at;
+}
+
+static buffer *first_with_work(loader *l)
 {
     buffer *first = NULL;
     for (size_t i = 0; i < l->options.depth; i++) {
         buffer *b = &l->ring[i];
-        if (b->state == WANTED && (!first || b->turn < first->turn))
+        if ((b->state == WANTED || can_be_read(b)) && (!first || b->turn < first->turn))
             first = b;
     }
     return first;
@@ -135,25 +150,74 @@ static void want(loader *l, buffer *b, const step_slot *slot)
     b->turn = l->turns++;
 }
 
-/* Takes and gives back the lock around the filling. */
-static void fill_unlocked(loader *l, buffer *b)
+/* Filling buffers: these take the lock away around the work, and give it back */
+
+static void choose_unlocked(loader *l, buffer *b)
 {
-    b->state = FILLING;
+    b->state = CHOOSING;
+    error_clear(&b->reason);
     pthread_mutex_unlock(&l->lock);
-    fill(l, b);
+    status st = choose_examples(l, b, &b->reason);
     pthread_mutex_lock(&l->lock);
-    b->state = READY;
+    b->result = st;
+    b->begun = 0;
+    b->readers = 0;
+    b->failed_at = st == OK ? b->batch.slot.n : 0;
+    b->state = FILLING;
+    pthread_cond_broadcast(&l->work);
     pthread_cond_broadcast(&l->done);
+}
+
+static void read_some_unlocked(loader *l, buffer *b, char *scratch)
+{
+    int64_t first = b->begun, at, most = b->batch.slot.n / (SHARES * (l->n_threads + 1)) + 1;
+    int64_t end = first + most < b->batch.slot.n ? first + most : b->batch.slot.n;
+    error why = ERROR_INIT;
+    b->begun = end;
+    b->readers++;
+    pthread_mutex_unlock(&l->lock);
+    status st = read_row(l, b, scratch, first, end, &at, &why);
+    pthread_mutex_lock(&l->lock);
+    b->readers--;
+    if (st != OK && at < b->failed_at) {
+        b->failed_at = at;
+        b->result = st;
+        b->reason = why;
+    }
+}
+
+static void mix_unlocked(loader *l, buffer *b, char *scratch)
+{
+    b->state = MIXING;
+    pthread_mutex_unlock(&l->lock);
+    making_mix(&l->making, &b->batch, b->data, scratch);
+    pthread_mutex_lock(&l->lock);
+}
+
+/* Does what there is to do for a buffer that is WANTED or FILLING; others may still be at it afterwards. */
+static void fill(loader *l, buffer *b, char *scratch)
+{
+    if (b->state == WANTED)
+        choose_unlocked(l, b);
+    while (!l->stop && can_be_read(b))
+        read_some_unlocked(l, b, scratch);
+    if (b->state == FILLING && b->readers == 0 && !can_be_read(b)) {
+        if (b->result == OK)
+            mix_unlocked(l, b, scratch);
+        b->state = READY;
+        pthread_cond_broadcast(&l->done);
+    }
 }
 
 static void *run(void *arg)
 {
-    loader *l = arg;
+    reading *r = arg;
+    loader *l = r->loader;
     pthread_mutex_lock(&l->lock);
     while (!l->stop) {
-        buffer *b = first_wanted(l);
+        buffer *b = first_with_work(l);
         if (b)
-            fill_unlocked(l, b);
+            fill(l, b, r->scratch);
         else
             pthread_cond_wait(&l->work, &l->lock);
     }
@@ -180,6 +244,16 @@ static bool room_of(const loader_options *o, int64_t batch_size, const data_fiel
     return true;
 }
 
+/* NULL: none is needed. */
+static status create_scratch(const loader *l, char **ret, error *err)
+{
+    void *p = NULL;
+    if (making_scratch(&l->making) > 0)
+        TRY(mem_alloc(making_scratch(&l->making), "an example", &p, err));
+    *ret = p;
+    return OK;
+}
+
 static status create_buffer(const loader *l, buffer *b, error *err)
 {
     const making *m = &l->making;
@@ -195,10 +269,18 @@ static status create_buffer(const loader *l, buffer *b, error *err)
     TRY(mem_alloc((size_t)l->options.batch_size * sizeof *b->examples, "a batch of examples", &p, err));
     b->examples = p;
     b->batch.n_fields = m->n_fields;
-    if (making_scratch(m) > 0) {
-        TRY(mem_alloc(making_scratch(m), "an example", &p, err));
-        b->scratch = p;
+    return create_scratch(l, &b->scratch, err);
+}
+
+static status start_threads(loader *l, error *err)
+{
+    l->threads = xcalloc((size_t)l->options.workers + 1, sizeof *l->threads);
+    for (int i = 0; i < l->options.workers; i++) {
+        l->threads[i].loader = l;
+        TRY(create_scratch(l, &l->threads[i].scratch, err));
     }
+    for (; l->n_threads < l->options.workers; l->n_threads++)
+        TRY(thread_start(&l->threads[l->n_threads].thread, "loader", run, &l->threads[l->n_threads], err));
     return OK;
 }
 
@@ -211,11 +293,11 @@ static int64_t largest_batch(const loader_options *o)
 size_t loader_bytes(const loader_options *o)
 {
     making m = making_of(o);
-    size_t batch = 0, one, all;
-    bool fits = true;
+    size_t batch = 0, one, all, at_a_time, each = dataset_reading_bytes(o->dataset);
+    bool fits = size_add(each, making_scratch(&m), &each) && size_mul(each, (size_t)o->workers + 1, &at_a_time);
     for (size_t f = 0; f < m.n_fields && fits; f++)
         fits = room_of(o, largest_batch(o), &m.fields[f], &one) && size_add(batch, one, &batch);
-    return fits && size_mul(batch, o->depth, &all) ? all : SIZE_MAX;
+    return fits && size_mul(batch, o->depth, &all) && size_add(all, at_a_time, &all) ? all : SIZE_MAX;
 }
 
 status loader_create(const loader_options *options, loader **ret, error *err)
@@ -235,8 +317,7 @@ status loader_create(const loader_options *options, loader **ret, error *err)
     TRY_OUT(st, making_check(options->augment, options->dataset, err));
     for (size_t i = 0; i < options->depth; i++)
         TRY_OUT(st, create_buffer(l, &l->ring[i], err));
-    TRY_OUT(st, thread_start(&l->thread, "loader", run, l, err));
-    l->has_thread = true;
+    TRY_OUT(st, start_threads(l, err));
     *ret = l;
 out:
     if (st != OK)
@@ -249,13 +330,15 @@ void loader_destroy(loader **l)
     loader *p = *l;
     if (!p)
         return;
-    if (p->has_thread) {
-        pthread_mutex_lock(&p->lock);
-        p->stop = true;
-        pthread_cond_signal(&p->work);
-        pthread_mutex_unlock(&p->lock);
-        pthread_join(p->thread, NULL);
-    }
+    pthread_mutex_lock(&p->lock);
+    p->stop = true;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < p->n_threads; i++)
+        pthread_join(p->threads[i].thread, NULL);
+    for (int i = 0; p->threads && i < p->options.workers; i++)
+        mem_free(p->threads[i].scratch);
+    free(p->threads);
     for (size_t i = 0; i < p->options.depth; i++) {
         for (size_t f = 0; f < p->making.n_fields; f++)
             mem_free(p->ring[i].data[f]);
@@ -297,20 +380,28 @@ void loader_prefetch(loader *l, const step_slot *slot)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* The buffer of this slot, filled; waits while another thread is filling it. Lock held. */
+/* By a taker, one of those that want it. */
+static void fill_too(loader *l, buffer *b)
+{
+    b->has_taker = true;
+    fill(l, b, b->scratch);
+    b->has_taker = false;
+}
+
+/* The buffer of this slot, filled; waits while other threads have all that there is to do. Lock held. */
 static buffer *filled(loader *l, const step_slot *slot)
 {
     for (;;) {
         buffer *b = find(l, slot);
         if (!b && (b = make_room(l, INT64_MAX)) != NULL)
             want(l, b, slot);
-        if (b && b->state == WANTED)
-            fill_unlocked(l, b);
-        if (b && b->state != FILLING)
+        if (b && !b->has_taker && (b->state == WANTED || can_be_read(b)))
+            fill_too(l, b);
+        if (b && (b->state == READY || b->state == TAKEN))
             return b;
         bool someone_fills = false;
         for (size_t i = 0; i < l->options.depth; i++)
-            someone_fills = someone_fills || l->ring[i].state == FILLING;
+            someone_fills = someone_fills || (l->ring[i].state >= CHOOSING && l->ring[i].state <= MIXING);
         if (!someone_fills)
             BUG("all %zu batches of a loader are borrowed", l->options.depth);
         pthread_cond_wait(&l->done, &l->lock);

@@ -68,6 +68,7 @@ struct dataset {
     int64_t first;                  /* what read knows as this is example 0 */
     size_t n_fields;
     data_field fields[DATA_FIELDS];
+    size_t reading;                 /* of dataset_reading_bytes */
     uint32_t *lengths;              /* of each example that read knows; NULL: no field varies. The reader's */
 };
 

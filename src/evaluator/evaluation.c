@@ -2,6 +2,7 @@
 #include "evaluator/evaluation.h"
 
 #include "common/base/alloc.h"
+#include "common/base/thread.h"
 #include "common/parts/steps.h"
 #include "evaluator/batch_scores.h"
 #include "evaluator/evaluation_metrics.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST, RING = 2 };
+enum { LARGEST, RING = 2, READERS_MOST = 8 };
 
 struct evaluation {
     const atomic_bool *stop;
@@ -22,6 +23,7 @@ struct evaluation {
     void *user;
     dataset *data;
     loader *loader;
+    int n_readers;           /* threads that read ahead */
     bool has_perplexity;
     bool counted_classes;    /* the data said how many there are, not the configuration */
     steps batches;           /* a "step" is one batch */
@@ -38,6 +40,17 @@ struct evaluation {
 bool evaluation_needs_vocabulary(const config *c)
 {
     return dataset_learns(config_section(c, "validation_dataset_reader"));
+}
+
+/* As many processors as what computes leaves, unless they are said. */
+static int readers_of(const evaluation_options *o)
+{
+    const char *keys[] = {"validation_data_loader.workers", "data_loader.workers"};
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (config_has(o->config, keys[i]))
+            return (int)config_int(o->config, keys[i]);
+    int left = thread_cpus() - (o->device.ops->queue ? 1 : (int)config_int(o->config, "trainer.threads"));
+    return left < 1 ? 1 : left > READERS_MOST ? READERS_MOST : left;
 }
 
 static status evaluation_open_data(evaluation *e, const evaluation_options *o, error *err)
@@ -58,6 +71,7 @@ static status evaluation_open_data(evaluation *e, const evaluation_options *o, e
          o->predict ? "the" : "validation");
     e->counted_classes = !json_is_integer(config_json(reader, "classes"));
 
+    e->n_readers = readers_of(o);
     int64_t size = o->batch_size ? o->batch_size
                                  : config_int(o->config, "validation_data_loader.batch_size");
     int64_t examples = dataset_examples(e->data);
@@ -70,7 +84,7 @@ static status evaluation_open_data(evaluation *e, const evaluation_options *o, e
 static loader_options how_to_load(const evaluation *e, int64_t batch)
 {
     return (loader_options){
-        .dataset = e->data, .batch_size = batch, .lengths = e->shapes.lengths, .depth = RING};
+        .dataset = e->data, .batch_size = batch, .lengths = e->shapes.lengths, .depth = RING, .workers = e->n_readers};
 }
 
 /* The CPU does not multiply float16: there, what was trained with it is computed in float32. */

@@ -58,6 +58,7 @@ static status build_check_memory(const worker *w, error *err)
                                                 .variants = &w->variants,
                                                 .device = w->o->devices[0],
                                                 .n_lanes = w->o->n_lanes,
+                                                .n_readers = w->o->n_readers,
                                                 .servers = w->o->servers_here},
                                err);
 }

@@ -45,7 +45,7 @@ status worker_memory_of(const worker_memory *m, int64_t batch, size_t *ret, erro
     const optim settings = optim_settings(m->config);
     size_t lane, weights = (size_t)m->variants->flat->n_elements * sizeof(float);
     size_t lanes = (size_t)m->n_lanes, views = training_schedule(m->config).in_order ? 1 : lanes;
-    loader_options reading = variants_loader(m->config, m->variants);
+    loader_options reading = variants_loader(m->config, m->variants, m->n_readers);
     reading.batch_size = batch;
     reading.bytes = m->device.ops->queue; /* a device makes the numbers */
     TRY(lane_bytes_for(m, batch, &lane, err));

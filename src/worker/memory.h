@@ -15,6 +15,7 @@ typedef struct worker_memory {
     const variants *variants;
     backend_choice device;  /* of each lane; what a device has of its own memory does not count */
     int32_t n_lanes;
+    int32_t n_readers;      /* threads of each that read data ahead */
     double servers;         /* share of all servers' memory that counts here: 1 of one process that
                              * does everything */
 } worker_memory;

@@ -50,7 +50,7 @@ static int64_t most_examples(const variants *v)
     return most;
 }
 
-loader_options variants_loader(const config *c, const variants *v)
+loader_options variants_loader(const config *c, const variants *v, int n_readers)
 {
     return (loader_options){
         .dataset = v->data,
@@ -60,6 +60,7 @@ loader_options variants_loader(const config *c, const variants *v)
         .buckets = v->buckets,
         .augment = config_section(c, "dataset_reader.augment"),
         .depth = (size_t)config_int(c, "data_loader.prefetch") + 2,
+        .workers = n_readers,
     };
 }
 

@@ -31,7 +31,7 @@ MUST_USE status variants_moving(const config *config, const variants *v, trainab
 MUST_USE status variants_graph(const config *config, const variants *v, batch_shape shape, graph **ret, error *err);
 /* Of its batches, where they are of several sizes. */
 steps_kinds variants_kinds(const variants *v);
-/* How a lane reads the data. */
-loader_options variants_loader(const config *config, const variants *v);
+/* How a lane reads the data, with so many threads ahead of it. */
+loader_options variants_loader(const config *config, const variants *v, int n_readers);
 
 #endif

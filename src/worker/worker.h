@@ -30,6 +30,7 @@ typedef struct worker_options {
                                          * beside this worker (worker/memory.h) */
     int32_t n_workers;                  /* of the cluster; 0: not known */
     int32_t n_lanes;                    /* >= 1 */
+    int32_t n_readers;                  /* threads of each lane that read data ahead */
     const backend_choice *devices;      /* [n_lanes]: where each computes, all of one kind */
     struct resident *resident;          /* of the only lane, with the only server in this process, in mode sync:
                                          * opened if there is room; NULL: no */

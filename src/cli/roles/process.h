@@ -34,6 +34,7 @@ typedef struct process_options {
     const char *events_dir;         /* for event files; NULL: the job dir */
     const devices *devices;         /* looked for if process_computes */
     int lanes;                      /* if this task is a worker */
+    int32_t readers;                /* likewise, of each lane */
     double servers_here;            /* likewise (shape.h) */
     const keys_given *given;
     jobdir_rule rule;               /* applied by the process that is the master */

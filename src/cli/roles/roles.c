@@ -104,6 +104,7 @@ status process_run_worker(process *p, error *err)
             .servers_here = p->o->servers_here,
             .n_workers = process_count_workers(p),
             .n_lanes = p->lanes,
+            .n_readers = p->o->readers,
             .devices = p->devices,
             .resident = p->resident,
             .job_dir = p->is_master || p->o->force ? NULL : p->o->job_dir,

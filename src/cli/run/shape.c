@@ -68,6 +68,18 @@ static int shape_lanes_of(const config *c, const shape_host *host, const shape *
     return lanes > 0 ? lanes : 1;
 }
 
+enum { READERS_MOST = 8 }; /* that nobody asked for */
+
+/* A lane on a GPU takes a processor, one of the CPU its threads. */
+static int shape_readers_of(const config *c, const shape_host *host, const shape *s)
+{
+    if (config_has(c, "data_loader.workers"))
+        return (int)config_int(c, "data_loader.workers");
+    bool on_gpus = host->gpus || config_count(c, "distributed.cuda_devices");
+    int left = host->cpus / s->here - s->lanes * (on_gpus ? 1 : s->threads), each = left / s->lanes;
+    return each < 1 ? 1 : each > READERS_MOST ? READERS_MOST : each;
+}
+
 static bool is_on(const char *address, const char *host)
 {
     char other[256];
@@ -131,6 +143,7 @@ status shape_of(const config *c, const shape_host *host, shape *ret, error *err)
     s.here = host->cluster ? computing_here(c, host->cluster) : computing;
     s.servers_here = servers_here(host->cluster, &s);
     s.lanes = shape_lanes_of(c, host, &s, s.here);
+    s.readers = shape_readers_of(c, host, &s);
     s.batches_per_step = training_batches_per_step(c, (int64_t)computing * s.lanes);
     *ret = s;
     return OK;

@@ -19,6 +19,7 @@ typedef struct shape {
     int workers, ps, evaluators; /* all 0: one process. Lanes of a cluster's chief are a worker's */
     int lanes;                   /* of each worker, or of the one process */
     int threads;                 /* of each lane */
+    int readers;                 /* threads of each lane that read data ahead: as many as what computes leaves */
     int here;                    /* processes with lanes on this machine, by the names of hosts */
     double servers_here;         /* share of all servers' memory that falls on each of those, if they
                                   * share what of it this machine holds */

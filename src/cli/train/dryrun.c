@@ -42,6 +42,7 @@ static status measure_host(const config *c, const shape *s, backend_choice devic
                                .variants = &b->variants,
                                .device = device,
                                .n_lanes = s->lanes,
+                               .n_readers = s->readers,
                                .servers = s->servers_here};
     TRY(worker_memory_of(&one, b->variants.shapes[0].examples, &b->needed, err));
     b->needed *= (size_t)s->here;
@@ -147,9 +148,9 @@ static json_t *dryrun_report(const config *c, const shape *s, const built *b)
                                                           : json_null(),
                                   "left_by", b->host.origin));
     json_object_set_new(r, "cluster",
-                        json_pack("{s:i, s:i, s:i, s:i, s:i}", "workers", s->workers, "ps", s->ps,
+                        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "workers", s->workers, "ps", s->ps,
                                   "evaluators", s->evaluators, "lanes_per_worker", s->lanes,
-                                  "threads_per_lane", s->threads));
+                                  "threads_per_lane", s->threads, "readers_per_lane", s->readers));
     json_object_set_new(r, "parts", json_integer(b->variants.flat->n_parts));
     json_object_set_new(r, "servers", servers(b->variants.flat, s->ps > 0 ? s->ps : 1, optim_slots(&moved_by),
                                               config_int(c, "distributed.ps_replicas")));
@@ -237,10 +238,10 @@ static void print_report(const json_t *r, const trainable *m)
     print_host(r);
     print_servers(r);
     printf("tasks                     1 master, %lld workers, %lld servers, %lld evaluators; %lld "
-           "lanes of %lld threads each\n",
+           "lanes of %lld threads each, which %lld more read data for\n",
            number(r, "cluster", "workers"), number(r, "cluster", "ps"),
            number(r, "cluster", "evaluators"), number(r, "cluster", "lanes_per_worker"),
-           number(r, "cluster", "threads_per_lane"));
+           number(r, "cluster", "threads_per_lane"), number(r, "cluster", "readers_per_lane"));
     printf("effective batch size     %12lld  (%lld examples x %lld batches per step)\n",
            number(r, "steps", "effective_batch_size"), number(r, "steps", "batch_size"),
            number(r, "steps", "batches_per_step"));

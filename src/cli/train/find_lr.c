@@ -127,6 +127,7 @@ static status run_job(const lr_search *s, cluster *alone, error *err)
         .job_dir = s->job_dir,
         .devices = &on,
         .lanes = here.lanes,
+        .readers = here.readers,
         .servers_here = here.servers_here,
         .given = &given,
         .rule = JOBDIR_ESTIMATOR,

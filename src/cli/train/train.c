@@ -153,6 +153,7 @@ static int train_run(train_job *j, error *err)
         .events_dir = j->folders.events,
         .devices = &j->devices,
         .lanes = j->shape.lanes,
+        .readers = j->shape.readers,
         .servers_here = j->shape.servers_here,
         .given = &j->given,
         .rule = j->rule,

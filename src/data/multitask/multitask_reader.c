@@ -306,6 +306,9 @@ static status open_reader(multitask_reader *r, const reader_request *request, co
     status st = open_tasks(r, request, paths, known, err);
     json_decref(paths);
     TRY(st);
+    for (size_t i = 0; i < r->n; i++)
+        if (dataset_reading_bytes(r->tasks[i].data) > r->base.reading)
+            r->base.reading = dataset_reading_bytes(r->tasks[i].data);
     TRY(count_examples(r, request->reader, err));
     TRY(join_lengths(r, err));
     TRY(add_number(r, request->reader, err));

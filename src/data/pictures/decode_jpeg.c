@@ -90,13 +90,14 @@ static int channels_of(const decoding *d)
     return d->info.jpeg_color_space == JCS_GRAYSCALE ? 1 : PICTURE_CHANNELS;
 }
 
-static void tell_head(const decoding *d, picture_head *ret)
+static void tell_head(decoding *d, picture_head *ret)
 {
     ret->width = (int32_t)d->info.image_width;
     ret->height = (int32_t)d->info.image_height;
     ret->channels = channels_of(d);
     ret->bits = d->info.data_precision;
     ret->is_cmyk = is_cmyk(d);
+    ret->is_whole = jpeg_has_multiple_scans(&d->info);
     ret->orientation = orientation_of(d);
 }
 
@@ -104,12 +105,8 @@ static void tell_head(const decoding *d, picture_head *ret)
 
 static void choose_scale(decoding *d, int32_t shortest)
 {
-    int64_t width = (int64_t)d->info.image_width, height = (int64_t)d->info.image_height;
-    int64_t side = width < height ? width : height;
-    unsigned eighths = 8;
-    while (shortest > 0 && eighths > 1 && side * (eighths / 2) / 8 >= shortest)
-        eighths /= 2;
-    d->info.scale_num = eighths;
+    int32_t width = (int32_t)d->info.image_width, height = (int32_t)d->info.image_height;
+    d->info.scale_num = (unsigned)picture_eighths(width, height, shortest);
     d->info.scale_denom = 8;
 }
 

@@ -302,7 +302,7 @@ static status open_set(image_reader *r, const reader_request *request, error *er
     bool has_labels = !request->without_labels, skips = strcmp(config_str(request->reader, "on_error"), "skip") == 0;
     TRY(known_classes(request, &known, err));
     TRY(find_pictures(request, known, &r->set, err));
-    TRY(picture_survey(&r->set, skips, err));
+    TRY(picture_survey(&r->set, &r->view.decoding, skips, err));
     if (has_labels && !request->vocabulary)
         TRY(check_classes(&r->set, err));
     if (has_labels)
@@ -324,6 +324,8 @@ static void describe_fields(image_reader *r, bool without_labels)
                                                .bytes = bytes};
     r->base.n_fields = 1;
     r->base.examples = (int64_t)r->set.n;
+    /* The rows that have their new width already are no more than they were. */
+    r->base.reading = 2 * r->set.reading + (size_t)data_field_elements(&r->base.fields[FIELD_IMAGE]);
     if (without_labels)
         return;
     r->base.fields[FIELD_LABEL] =

@@ -138,6 +138,18 @@ status picture_read_head(const unsigned char *data, size_t bytes, picture_head *
     return OK;
 }
 
+size_t picture_decoding_bytes(const picture_head *head, const picture_decoding *how)
+{
+    size_t channels = head->is_cmyk ? PICTURE_CHANNELS + 1 : (size_t)head->channels;
+    size_t all = (size_t)head->width * (size_t)head->height * channels, pixels = all;
+    if (head->format == PICTURE_JPEG) {
+        size_t eighths = (size_t)picture_eighths(head->width, head->height, how->shortest);
+        pixels = (((size_t)head->width * eighths + 7) / 8) * (((size_t)head->height * eighths + 7) / 8) * channels;
+    }
+    bool is_turned = how->turn && head->orientation > 1;
+    return pixels * (is_turned ? 2 : 1) + (head->is_whole ? all * sizeof(int16_t) : 0);
+}
+
 status picture_decode(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret,
                       error *err)
 {

@@ -33,6 +33,7 @@ typedef struct picture_head {
     int32_t channels;               /* of the pixels: 1 or 3 */
     int32_t bits;                   /* of a channel of the file */
     bool is_cmyk;
+    bool is_whole;                  /* a JPEG in several scans: its coefficients are kept until the last */
     int32_t orientation;            /* EXIF's, 1 to 8; 1: it lies as it is to be seen */
 } picture_head;
 
@@ -46,6 +47,9 @@ MUST_USE status picture_read_head(const unsigned char *data, size_t bytes, pictu
 /* picture_fini frees it. */
 MUST_USE status picture_decode(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret,
                                error *err);
+
+/* What decoding it takes of memory, at most: its pixels, and what they are made from. */
+size_t picture_decoding_bytes(const picture_head *head, const picture_decoding *how);
 
 const char *picture_format_name(picture_format format);
 /* The format that the end of a file's name stands for, -1 for none of these; *ret_other, which may be NULL: it stands

@@ -28,6 +28,7 @@ typedef struct picture_set {
     picture_entry *at;
     size_t n, cap;
     words *classes;                 /* NULL: none are known */
+    size_t reading;                 /* bytes that reading and decoding one takes at most; found by picture_survey */
     int64_t n_left_out;             /* files that are no pictures by their names */
     arena *names;
 } picture_set;

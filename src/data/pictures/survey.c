@@ -26,10 +26,12 @@ enum { ROUND = 64, SAMPLE = 512, NAMED = 10, REASON = 160, BYTES_MOST = 1 << 30 
 typedef struct tally {
     int64_t of_format[2], misnamed, sixteen_bits, cmyk, turned;
     int32_t narrowest, widest;      /* the shorter side */
+    size_t reading;                 /* most bytes of one */
 } tally;
 
 typedef struct survey {
     picture_set *set;
+    const picture_decoding *how;
     char **broken;                  /* [set->n] what is wrong with it; NULL: nothing */
     pthread_mutex_t lock;           /* guards found */
     tally found;
@@ -56,8 +58,10 @@ static uint64_t sample_of(const char *path, const fs_map *file)
     return fnv1a(parts, sizeof parts);
 }
 
-static void count(tally *t, const picture_entry *e, const picture_head *head)
+static void count(tally *t, const picture_entry *e, const picture_head *head, const picture_decoding *how)
 {
+    size_t reading = (size_t)e->bytes + picture_decoding_bytes(head, how);
+    t->reading = reading > t->reading ? reading : t->reading;
     int32_t side = head->width < head->height ? head->width : head->height;
     t->of_format[head->format]++;
     t->misnamed += picture_format_of_name(e->path, NULL) != (int)head->format;
@@ -79,9 +83,10 @@ static void add_tally(tally *to, const tally *t)
     if (t->narrowest && (!to->narrowest || t->narrowest < to->narrowest))
         to->narrowest = t->narrowest;
     to->widest = t->widest > to->widest ? t->widest : to->widest;
+    to->reading = t->reading > to->reading ? t->reading : to->reading;
 }
 
-static status look_at(picture_entry *e, const char *path, tally *t, error *err)
+static status look_at(picture_entry *e, const char *path, const picture_decoding *how, tally *t, error *err)
 {
     fs_map file;
     struct stat info;
@@ -94,7 +99,7 @@ static status look_at(picture_entry *e, const char *path, tally *t, error *err)
     status st = picture_read_head(file.data, file.bytes, &head, err);
     fs_map_close(&file);
     if (st == OK)
-        count(t, e, &head);
+        count(t, e, &head, how);
     return st;
 }
 
@@ -121,7 +126,7 @@ static status look_at_round(void *user, size_t round, error *err)
     for (size_t i = round * ROUND; i < end_of_round(s, round); i++) {
         error why = ERROR_INIT;
         char *path = picture_set_path(s->set, i);
-        status st = look_at(&s->set->at[i], path, &t, &why);
+        status st = look_at(&s->set->at[i], path, s->how, &t, &why);
         free(path);
         TRY(note_broken(s, i, st, &why, err));
     }
@@ -284,10 +289,10 @@ static void tell(const survey *s, int64_t began_us)
 {
     const tally *t = &s->found;
     LOG_I("PICTURES",
-          "path=%s pictures=%zu classes=%d jpeg=%" PRId64 " png=%" PRId64 " sides=%d..%d left_out=%" PRId64
-          " seconds=%.3f",
+          "path=%s pictures=%zu classes=%d jpeg=%" PRId64 " png=%" PRId64 " sides=%d..%d bytes_of_one=%zu"
+          " left_out=%" PRId64 " seconds=%.3f",
           s->set->root, s->set->n, s->set->classes ? words_count(s->set->classes) : 0, t->of_format[PICTURE_JPEG],
-          t->of_format[PICTURE_PNG], t->narrowest, t->widest, s->set->n_left_out,
+          t->of_format[PICTURE_PNG], t->narrowest, t->widest, t->reading, s->set->n_left_out,
           (double)(clock_us() - began_us) * 1e-6);
     if (t->misnamed || t->sixteen_bits || t->cmyk)
         LOG_W("PICTURES",
@@ -296,17 +301,18 @@ static void tell(const survey *s, int64_t began_us)
               s->set->root, t->misnamed, t->sixteen_bits, t->cmyk);
 }
 
-status picture_survey(picture_set *set, bool skips, error *err)
+status picture_survey(picture_set *set, const picture_decoding *how, bool skips, error *err)
 {
     int64_t began_us = clock_us();
     size_t n = set->n;
-    survey s = {.set = set, .broken = xcalloc(n + 1, sizeof *s.broken)};
+    survey s = {.set = set, .how = how, .broken = xcalloc(n + 1, sizeof *s.broken)};
     pthread_mutex_init(&s.lock, NULL);
     status st = parallel_for(rounds_of(&s), 0, look_at_round, &s, err);
     if (st == OK && skips)
         st = find_broken(&s, err);
     if (st == OK)
         st = settle(&s, skips, err);
+    set->reading = s.found.reading;
     if (st == OK)
         tell(&s, began_us);
     for (size_t i = 0; i < n; i++)

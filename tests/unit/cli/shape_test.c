@@ -143,6 +143,28 @@ static void neighbours_share_their_machine(void **state)
     cluster_destroy(&k);
 }
 
+static void expect_readers(shape_host host, const char *more, int wanted)
+{
+    shape s;
+    assert_int_equal(shape_from(more, &host, &s, NULL), OK);
+    assert_int_equal(s.readers, wanted);
+}
+
+/* Data are read by what lanes leave of the processors, or by as many as were asked for. */
+static void readers_get_what_lanes_leave(void **state)
+{
+    (void)state;
+    expect_readers((shape_host){.cpus = 4}, "{}", 1);
+    expect_readers((shape_host){.cpus = 1}, "{}", 1);
+    expect_readers((shape_host){.cpus = 8}, "{distributed: {lanes: 2}}", 3);
+    expect_readers((shape_host){.cpus = 16}, "{distributed: {workers: 2, lanes: 2}, trainer: {threads: 2}}", 2);
+    expect_readers((shape_host){.cpus = 6, .gpus = 1}, "{trainer: {threads: 4}}", 5);
+    expect_readers((shape_host){.cpus = 64, .gpus = 1}, "{}", 8);
+    expect_readers((shape_host){.cpus = 16}, "{distributed: {workers: 4, cuda_devices: [0, 1, 2, 3]}}", 3);
+    expect_readers((shape_host){.cpus = 4}, "{data_loader: {batch_size: 8, workers: 12}}", 12);
+    expect_readers((shape_host){.cpus = 4}, "{data_loader: {batch_size: 8, workers: 0}}", 0);
+}
+
 static void expect_here(const cluster *k, const char *more, int here, double servers)
 {
     shape s;
@@ -228,6 +250,7 @@ int main(void)
         cmocka_unit_test(gpus_nobody_named_are_taken),
         cmocka_unit_test(ten_machines_of_four_gpus_have_forty_slots),
         cmocka_unit_test(neighbours_share_their_machine),
+        cmocka_unit_test(readers_get_what_lanes_leave),
         cmocka_unit_test(servers_are_shared_by_who_computes_beside_them),
         cmocka_unit_test(ranks_share_their_host),
         cmocka_unit_test(what_does_not_fit_is_refused),

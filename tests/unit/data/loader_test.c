@@ -22,10 +22,11 @@
 
 enum { EXAMPLES = 103, BATCH = 8, H = 4, W = 4, PIXELS = H * W };
 
-/* A dataset whose pixels tell their example; reading `broken` fails. It counts its readings. */
+/* A dataset whose pixels tell their example; reading `broken`, and each that is `broken` of `of`, fails. It counts its
+ * readings. */
 typedef struct counting {
     dataset base;
-    int64_t broken;
+    int64_t broken, of;
     atomic_int reads;
 } counting;
 
@@ -33,7 +34,7 @@ static status count_read(const dataset *d, int64_t example, void *const *ret, er
 {
     counting *c = (counting *)(uintptr_t)d;
     atomic_fetch_add(&c->reads, 1);
-    if (example == c->broken)
+    if (example == c->broken || (c->of && example % c->of == c->broken))
         return FAIL(err, E_DATA, "example %lld is broken", (long long)example);
     for (int i = 0; i < PIXELS; i++)
         ((float *)ret[0])[i] = (float)(example * PIXELS + i);
@@ -55,7 +56,7 @@ static void make_counting(counting *c)
     };
 }
 
-static loader *make_loader(const counting *c, size_t depth, const config *augmentation)
+static loader *make_threads(const counting *c, size_t depth, const config *augmentation, int workers)
 {
     loader *l = NULL;
     error err = ERROR_INIT;
@@ -64,10 +65,16 @@ static loader *make_loader(const counting *c, size_t depth, const config *augmen
                               .seed = 11,
                               .shuffle = true,
                               .augment = augmentation,
-                              .depth = depth};
+                              .depth = depth,
+                              .workers = workers};
     if (loader_create(&options, &l, &err) != OK)
         fail_msg("%s", err.text);
     return l;
+}
+
+static loader *make_loader(const counting *c, size_t depth, const config *augmentation)
+{
+    return make_threads(c, depth, augmentation, 1);
 }
 
 static step_slot slot_of(int64_t batch_id)
@@ -274,7 +281,7 @@ static void test_many_threads(void **state)
     (void)state;
     counting c;
     make_counting(&c);
-    loader *l = make_loader(&c, 5, NULL);
+    loader *l = make_threads(&c, 5, NULL, 3);
     taker takers[4];
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) {
@@ -288,13 +295,123 @@ static void test_many_threads(void **state)
     loader_destroy(&l);
 }
 
+/* With this augmentation batches are alike, bit by bit, whoever reads them. */
+static void expect_same_by_any(const char *augmentation)
+{
+    counting c;
+    make_counting(&c);
+    config *conf = test_config(augmentation);
+    const config *section = config_section(conf, "dataset_reader.augment");
+    for (int workers = 0; workers <= 8; workers++) {
+        loader *alone = make_threads(&c, 2, section, 0), *l = make_threads(&c, 4, section, workers);
+        size_t n_fields;
+        const data_field *fields = loader_fields(l, &n_fields);
+        for (int64_t id = 0; id < 30; id++) {
+            size_t n = (size_t)slot_of(id).n;
+            prefetch(l, id);
+            prefetch(l, id + 1);
+            prefetch(l, id + 2);
+            const data_batch *b = take(l, id), *want = take(alone, id);
+            for (size_t f = 0; f < n_fields; f++)
+                assert_memory_equal(b->data[f], want->data[f], n * data_field_bytes(&fields[f]));
+            loader_release(l, b);
+            loader_release(alone, want);
+        }
+        loader_destroy(&l);
+        loader_destroy(&alone);
+    }
+    config_destroy(&conf);
+}
+
+static void test_any_number_of_workers(void **state)
+{
+    (void)state;
+    expect_same_by_any("{augment: {shift: 1, flip: true}}");
+    expect_same_by_any("{augment: {flip: true, mixup: {alpha: 0.4}}}");
+}
+
+/* Reading an example ends when one of the other parity has begun. */
+typedef struct meeting {
+    dataset base;
+    pthread_mutex_t lock;
+    pthread_cond_t came;
+    bool is_there[2];
+} meeting;
+
+static status meet_read(const dataset *d, int64_t example, void *const *ret, error *err)
+{
+    (void)err;
+    meeting *m = (meeting *)(uintptr_t)d;
+    int64_t half = example % 2;
+    pthread_mutex_lock(&m->lock);
+    m->is_there[half] = true;
+    pthread_cond_broadcast(&m->came);
+    while (!m->is_there[1 - half])
+        pthread_cond_wait(&m->came, &m->lock);
+    pthread_mutex_unlock(&m->lock);
+    *(int64_t *)ret[0] = example;
+    return OK;
+}
+
+/* One thread alone would wait for ever. */
+static void test_a_batch_is_shared(void **state)
+{
+    (void)state;
+    static const reader_ops meet_ops = {.read = meet_read};
+    meeting m = {.base = {.ops = &meet_ops,
+                          .examples = BATCH,
+                          .n_fields = 1,
+                          .fields = {{.name = "label", .dtype = DT_I64, .classes = BATCH}}}};
+    const step_slot all = {.n = BATCH};
+    const data_batch *batch = NULL;
+    loader *l = NULL;
+    pthread_mutex_init(&m.lock, NULL);
+    pthread_cond_init(&m.came, NULL);
+    loader_options options = {.dataset = &m.base, .batch_size = BATCH, .depth = 2, .workers = 3};
+    assert_int_equal(loader_create(&options, &l, NULL), OK);
+    loader_prefetch(l, &all);
+    assert_int_equal(loader_take(l, &all, &batch, NULL), OK);
+    for (int64_t i = 0; i < BATCH; i++)
+        assert_int_equal(((const int64_t *)batch->data[0])[i], i);
+    loader_release(l, batch);
+    loader_destroy(&l);
+    pthread_cond_destroy(&m.came);
+    pthread_mutex_destroy(&m.lock);
+}
+
+/* Of several examples that fail, the first is named, however threads are scheduled. */
+static void test_the_first_failure_counts(void **state)
+{
+    (void)state;
+    counting c;
+    make_counting(&c);
+    c.broken = 1;
+    c.of = 3;
+    for (int round = 0; round < 40; round++) {
+        loader *l = make_threads(&c, 2, NULL, round % 5);
+        error err = ERROR_INIT;
+        const data_batch *b;
+        step_slot slot = slot_of(round % 12);
+        int64_t i = 0, example;
+        do
+            example = permute_place(11, slot.epoch, EXAMPLES, slot.first + i++);
+        while (example % 3 != 1);
+        char *want = xasprintf("batch %d: example %lld is broken", round % 12, (long long)example);
+        prefetch(l, slot.batch_id);
+        assert_int_equal(loader_take(l, &slot, &b, &err), E_DATA);
+        assert_string_equal(err.text, want);
+        free(want);
+        loader_destroy(&l);
+    }
+}
+
 static void test_stops_with_work_waiting(void **state)
 {
     (void)state;
     counting c;
     make_counting(&c);
     for (int round = 0; round < 50; round++) {
-        loader *l = make_loader(&c, 8, NULL);
+        loader *l = make_threads(&c, 8, NULL, round % 4);
         for (int64_t b = 0; b < 8; b++)
             prefetch(l, b);
         loader_destroy(&l);
@@ -314,6 +431,10 @@ static void test_a_batch_beyond_the_data(void **state)
                               .depth = 2};
     assert_int_equal(loader_bytes(&options),
                      2 * EXAMPLES * (PIXELS * sizeof(float) + sizeof(int64_t)));
+    c.base.reading = 1000; /* of each thread, and of the taker */
+    options.workers = 3;
+    assert_int_equal(loader_bytes(&options),
+                     2 * EXAMPLES * (PIXELS * sizeof(float) + sizeof(int64_t)) + 4 * 1000);
     assert_int_equal(loader_create(&options, &l, NULL), OK);
     assert_int_equal(loader_take(l, &all, &batch, NULL), OK);
     assert_int_equal(batch->slot.n, EXAMPLES);
@@ -346,6 +467,9 @@ int main(void)
         cmocka_unit_test(test_errors_reach_the_taker),
         cmocka_unit_test(test_augments_by_batch_id),
         cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_any_number_of_workers),
+        cmocka_unit_test(test_a_batch_is_shared),
+        cmocka_unit_test(test_the_first_failure_counts),
         cmocka_unit_test(test_stops_with_work_waiting),
         cmocka_unit_test(test_a_batch_beyond_the_data),
         cmocka_unit_test(test_a_batch_beyond_memory),

@@ -96,12 +96,13 @@ static void test_heads_are_read(void **state)
         const char *name;
         picture_head head;
     } heads[] = {
-        {"colour.jpg", {PICTURE_JPEG, 97, 61, 3, 8, false, 1}},
-        {"grey.jpg", {PICTURE_JPEG, 64, 48, 1, 8, false, 1}},
-        {"cmyk.jpg", {PICTURE_JPEG, 40, 56, 3, 8, true, 1}},
-        {"turned6.jpg", {PICTURE_JPEG, 29, 20, 3, 8, false, 6}},
-        {"sixteen.png", {PICTURE_PNG, 37, 31, 1, 16, false, 1}},
-        {"palette.png", {PICTURE_PNG, 45, 33, 3, 4, false, 1}},
+        {"colour.jpg", {PICTURE_JPEG, 97, 61, 3, 8, false, false, 1}},
+        {"progressive.jpg", {PICTURE_JPEG, 50, 83, 3, 8, false, true, 1}},
+        {"grey.jpg", {PICTURE_JPEG, 64, 48, 1, 8, false, false, 1}},
+        {"cmyk.jpg", {PICTURE_JPEG, 40, 56, 3, 8, true, false, 1}},
+        {"turned6.jpg", {PICTURE_JPEG, 29, 20, 3, 8, false, false, 6}},
+        {"sixteen.png", {PICTURE_PNG, 37, 31, 1, 16, false, false, 1}},
+        {"palette.png", {PICTURE_PNG, 45, 33, 3, 4, false, false, 1}},
     };
     for (size_t i = 0; i < COUNT_OF(heads); i++) {
         picture_head got, want = heads[i].head;
@@ -113,9 +114,23 @@ static void test_heads_are_read(void **state)
         assert_int_equal(got.channels, want.channels);
         assert_int_equal(got.bits, want.bits);
         assert_int_equal(got.is_cmyk, want.is_cmyk);
+        assert_int_equal(got.is_whole, want.is_whole);
         assert_int_equal(got.orientation, want.orientation);
         buf_fini(&file);
     }
+}
+
+static void test_decoding_takes_memory(void **state)
+{
+    (void)state;
+    const picture_decoding plain = {.shortest = 0}, small = {.turn = true, .shortest = 30};
+    picture_head head = {PICTURE_JPEG, 100, 61, 3, 8, false, false, 6};
+    assert_int_equal(picture_decoding_bytes(&head, &plain), 100 * 61 * 3);
+    assert_int_equal(picture_decoding_bytes(&head, &small), 2 * 50 * 31 * 3); /* and turned */
+    head.is_whole = true;
+    assert_int_equal(picture_decoding_bytes(&head, &plain), 100 * 61 * 3 * (1 + 2));
+    head = (picture_head){PICTURE_PNG, 100, 61, 1, 16, false, false, 1};
+    assert_int_equal(picture_decoding_bytes(&head, &small), 100 * 61);
 }
 
 static void test_names_say_a_format(void **state)
@@ -220,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_pixels_are_those_of_torchvision),
         cmocka_unit_test(test_a_jpeg_at_half_its_size_looks_the_same),
         cmocka_unit_test(test_heads_are_read),
+        cmocka_unit_test(test_decoding_takes_memory),
         cmocka_unit_test(test_names_say_a_format),
         cmocka_unit_test(test_other_files_are_refused_by_what_they_are),
         cmocka_unit_test(test_cut_files_are_refused),

@@ -18,6 +18,8 @@ extern const command command_predict;
 extern const command command_export;
 extern const command command_generate;
 extern const command command_inspect;
+extern const command command_status;
+extern const command command_logs;
 extern const command command_bench;
 extern const command command_tokenize;
 extern const command command_tables;

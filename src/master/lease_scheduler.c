@@ -123,20 +123,20 @@ static void send_leases(master *m)
     }
 }
 
-static void lease_say_wait(const master *m, double seconds)
+static void lease_list_waits(const master *m, double seconds, wait_list *ret)
 {
     lease l;
     if (!leases_lowest(m->leasing.leases, &l)) {
-        LOG_W("WAIT", "for=%s floor=%lld since=%.1fs",
-              members_alive(&m->members) ? "checkpoints" : "workers",
-              (long long)leases_floor(m->leasing.leases), seconds);
+        wait_list_add(ret, LOG_WARN, "for=%s floor=%lld since=%.1fs",
+                      members_alive(&m->members) ? "checkpoints" : "workers",
+                      (long long)leases_floor(m->leasing.leases), seconds);
         return;
     }
     const member *one = holder_of(m, &l);
     char name[TASK_NAME];
-    LOG_W("WAIT", "for=reports batch=%lld task=%s lane=%u floor=%lld since=%.1fs",
-          (long long)l.batch, one ? member_name(one, name) : "?", l.lane.lane,
-          (long long)leases_floor(m->leasing.leases), seconds);
+    wait_list_add(ret, LOG_WARN, "for=reports batch=%lld task=%s lane=%u floor=%lld since=%.1fs",
+                  (long long)l.batch, one ? member_name(one, name) : "?", l.lane.lane,
+                  (long long)leases_floor(m->leasing.leases), seconds);
 }
 
 const scheduler lease_scheduler = {
@@ -149,5 +149,5 @@ const scheduler lease_scheduler = {
     .lanes = set_lanes,
     .assign = send_leases,
     .report = lease_scheduler_take_report,
-    .say_wait = lease_say_wait,
+    .list_waits = lease_list_waits,
 };

@@ -94,6 +94,7 @@ static status master_tick(master *m, error *err)
     }
     TRY(master_scrub(m, now, err));
     master_tell_hung(m, now);
+    master_publish(m, now);
     TRY(master_try_setup(m, err));
     return master_check_lost(m, now, err);
 }
@@ -265,6 +266,8 @@ status master_run(const master_options *options, error *err)
         st = jobdir_check_ours(options->dir, e);
     }
     tell_state(&m, st, e->text);
+    if (m.listener && !m.ending.superseded)
+        master_publish_end(&m);
     if (m.listener && !m.ending.superseded)
         master_shut_down(&m, st, e->text);
     master_unbuild(&m);

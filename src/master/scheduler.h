@@ -8,6 +8,7 @@
 #ifndef TEQUIO_MASTER_SCHEDULER_H
 #define TEQUIO_MASTER_SCHEDULER_H
 
+#include "common/base/wait_list.h"
 #include "common/wire/wire.h"
 #include "master/lanes/hedge.h"
 #include "master/lanes/members.h"
@@ -43,7 +44,7 @@ typedef struct scheduler {
     /* Once a second: what nobody will report any more is not waited for. */
     MUST_USE status (*settle)(struct master *m, error *err);
     /* For whom the lanes' work waits. */
-    void (*say_wait)(const struct master *m, double waited);
+    void (*list_waits)(const struct master *m, double waited, wait_list *ret);
 } scheduler;
 
 extern const scheduler slot_scheduler, lease_scheduler;

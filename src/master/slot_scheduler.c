@@ -185,7 +185,7 @@ const scheduler slot_scheduler = {
     .report = take_report,
     .delivered = take_delivered,
     .settle = settle_reports,
-    .say_wait = master_say_step_wait,
+    .list_waits = master_list_step_waits,
 };
 
 const scheduler *scheduler_of(const schedule *s)

@@ -26,6 +26,7 @@
 #include "master/lanes/members.h"
 #include "master/master.h"
 #include "master/plan.h"
+#include "master/publish.h"
 #include "master/reports.h"
 #include "master/restore.h"
 #include "master/scrub.h"
@@ -84,7 +85,7 @@ struct master {
     job_ending ending;
     log_pace refused_pace;
     error disagreement;             /* why a server does not take us, as it said last */
-    int64_t tick_us, beat_us;
+    int64_t tick_us, beat_us, published_us;
 };
 
 enum { TICK_MS = 100, BEAT_MS = 2 * TICK_MS, SECOND_US = 1000000, SHUTDOWN_US = 3 * SECOND_US,

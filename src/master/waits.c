@@ -4,9 +4,9 @@
  */
 #include "master/state.h"
 
-#include "common/base/log.h"
-
 #include <stdio.h>
+
+#define WAIT_LISTED_S 1.0 /* a shorter one is no news */
 
 /* ": and why", or nothing */
 static const char *trouble_of(const server *s, char *text, size_t bytes)
@@ -16,71 +16,71 @@ static const char *trouble_of(const server *s, char *text, size_t bytes)
     return text;
 }
 
-static void say_gather_wait(const master *m, double waited)
+static void list_gather_waits(const master *m, double waited, wait_list *ret)
 {
     char trouble[256];
     for (int32_t i = 0; i < m->o->n_servers; i++)
         if (!m->servers[i].welcomed)
-            LOG_W("WAIT", "for=ps.%d endpoint=%s since=%.1fs%s", i, m->o->servers[i], waited,
-                  trouble_of(&m->servers[i], trouble, sizeof trouble));
+            wait_list_add(ret, LOG_WARN, "for=ps.%d endpoint=%s since=%.1fs%s", i, m->o->servers[i], waited,
+                          trouble_of(&m->servers[i], trouble, sizeof trouble));
     if (!master_all_workers(m))
-        LOG_W("WAIT", "for=workers here=%u of=%d since=%.1fs", members_alive(&m->members),
-              m->o->n_workers, waited);
+        wait_list_add(ret, LOG_WARN, "for=workers here=%u of=%d since=%.1fs", members_alive(&m->members),
+                      m->o->n_workers, waited);
     for (size_t i = 0; i < m->members.n; i++) {
         const member *one = &m->members.at[i];
         char name[TASK_NAME];
         if (one->alive && !one->declared)
-            LOG_W("WAIT", "for=%s to declare what it trains since=%.1fs", member_name(one, name),
-                  waited);
+            wait_list_add(ret, LOG_WARN, "for=%s to declare what it trains since=%.1fs", member_name(one, name),
+                          waited);
     }
 }
 
-static void say_setup_wait(const master *m, double waited)
+static void list_setup_waits(const master *m, double waited, wait_list *ret)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)
         if (!m->servers[i].ready)
-            LOG_W("WAIT", "for=ps.%d to be ready %s since=%.1fs", i,
-                  m->servers[i].welcomed ? "up" : "not connected", waited);
+            wait_list_add(ret, LOG_WARN, "for=ps.%d to be ready %s since=%.1fs", i,
+                          m->servers[i].welcomed ? "up" : "not connected", waited);
 }
 
 /* The shards without which a cut that was reached is no checkpoint. False: there are none. */
-static bool say_cut_wait(const master *m, int64_t step, double waited)
+static bool list_cut_waits(const master *m, int64_t step, double waited, wait_list *ret)
 {
-    bool said = false;
+    bool any = false;
     for (int32_t shard = 0; shard < m->o->n_servers; shard++) {
         cut_order order;
         for (size_t at = 0; saver_open_order(m->saver, shard, &at, &order);) {
             if (order.version > step)
                 continue;
-            LOG_W("WAIT", "for=ps.%d shard=%d of checkpoint step=%lld since=%.1fs",
-                  m->assign.shards[shard].acting, shard, (long long)order.version, waited);
-            said = true;
+            wait_list_add(ret, LOG_WARN, "for=ps.%d shard=%d of checkpoint step=%lld since=%.1fs",
+                          m->assign.shards[shard].acting, shard, (long long)order.version, waited);
+            any = true;
         }
     }
-    return said;
+    return any;
 }
 
-void master_say_step_wait(const master *m, double waited)
+void master_list_step_waits(const master *m, double waited, wait_list *ret)
 {
     int64_t step = accounting_totals_of(m->accounting)->step;
-    if (step >= m->views.limit && (say_cut_wait(m, step, waited) || results_waiting(m->results))) {
+    if (step >= m->views.limit && (list_cut_waits(m, step, waited, ret) || results_waiting(m->results))) {
         if (results_waiting(m->results))
-            LOG_I("WAIT", "for=evaluation of the epoch before step=%lld since=%.1fs",
-                  (long long)step, waited);
+            wait_list_add(ret, LOG_INFO, "for=evaluation of the epoch before step=%lld since=%.1fs",
+                          (long long)step, waited);
         return;
     }
     char missing[128];
     accounting_missing(m->accounting, missing, sizeof missing);
-    LOG_W("WAIT", "for=reports step=%lld slots=%s workers=%u since=%.1fs", (long long)step, missing,
-          members_alive(&m->members), waited);
+    wait_list_add(ret, LOG_WARN, "for=reports step=%lld slots=%s workers=%u since=%.1fs", (long long)step, missing,
+                  members_alive(&m->members), waited);
 }
 
-static void say_drain_wait(const master *m, double waited)
+static void list_drain_waits(const master *m, double waited, wait_list *ret)
 {
     const char *limit = m->ending.preempted ? "distributed.preempt_grace" : "trainer.final_eval_timeout";
     if (m->o->evaluates)
-        LOG_I("WAIT", "for=evaluation of step=%lld since=%.1fs, at most %.0fs", (long long)m->plan.total,
-              waited, master_option(m, limit));
+        wait_list_add(ret, LOG_INFO, "for=evaluation of step=%lld since=%.1fs, at most %.0fs", (long long)m->plan.total,
+                      waited, master_option(m, limit));
 }
 
 static int64_t wait_began(const master *m)
@@ -90,23 +90,37 @@ static int64_t wait_began(const master *m)
     return m->phase == DRAIN ? m->waits.drain_us : m->waits.progress_us;
 }
 
+static void list_waits(const master *m, double waited, wait_list *ret)
+{
+    if (m->phase == GATHER)
+        list_gather_waits(m, waited, ret);
+    else if (m->phase == SETUP)
+        list_setup_waits(m, waited, ret);
+    else if (m->phase == RUN)
+        m->plan.scheduler->list_waits(m, waited, ret);
+    else if (m->phase == DRAIN)
+        list_drain_waits(m, waited, ret);
+}
+
+void master_list_waits(const master *m, int64_t now_us, wait_list *ret)
+{
+    double waited = (double)(now_us - wait_began(m)) / SECOND_US;
+    if (waited >= WAIT_LISTED_S)
+        list_waits(m, waited, ret);
+}
+
 void master_warn_of_waits(master *m, int64_t now_us)
 {
     double waited;
+    wait_list waits = WAIT_LIST_INIT;
     if (m->waits.spoken_of != m->phase)
         m->waits.warning = (wait_warning){0};
     m->waits.spoken_of = m->phase;
     if (!wait_warning_due(&m->waits.warning, now_us, wait_began(m),
-                     master_option(m, "distributed.wait_warning"), &waited))
+                          master_option(m, "distributed.wait_warning"), &waited))
         return;
-    if (m->phase == GATHER)
-        say_gather_wait(m, waited);
-    else if (m->phase == SETUP)
-        say_setup_wait(m, waited);
-    else if (m->phase == RUN)
-        m->plan.scheduler->say_wait(m, waited);
-    else if (m->phase == DRAIN)
-        say_drain_wait(m, waited);
+    list_waits(m, waited, &waits);
+    wait_list_log(&waits);
 }
 
 /* Servers that all refuse us, and nobody who is of our mind: then it is us who are wrong. One wrong

@@ -7,6 +7,7 @@
 #define TEQUIO_MASTER_WAITS_H
 
 #include "common/base/error.h"
+#include "common/base/wait_list.h"
 #include "common/base/wait_warning.h"
 
 typedef struct master master;
@@ -17,7 +18,10 @@ typedef struct master_waits {
     wait_warning warning;
 } master_waits;
 
-void master_say_step_wait(const master *m, double waited);     /* for whom a step, or its end, waits */
+/* For whom a step, or its end, waits. */
+void master_list_step_waits(const master *m, double waited, wait_list *ret);
+/* For whom the job waits now; nothing of what has just begun. */
+void master_list_waits(const master *m, int64_t now_us, wait_list *ret);
 void master_warn_of_waits(master *m, int64_t now_us);
 /* E_LOST names who has been awaited for too long. */
 MUST_USE status master_check_lost(const master *m, int64_t now_us, error *err);

@@ -184,16 +184,28 @@ void fs_remove_beside(const char *folder, const char *const *names, size_t n)
     fs_list_free(found, n_found);
 }
 
-static status write_synced(const char *path, const void *data, size_t bytes, error *err)
+static status write_new(const char *path, const void *data, size_t bytes, bool is_synced, error *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return fs_fail(err, "create", path);
     status st = fs_write_all(fd, data, bytes, path, err);
-    if (st == OK && fsync(fd) != 0)
+    if (st == OK && is_synced && fsync(fd) != 0)
         st = fs_fail(err, "sync", path);
     if (close(fd) != 0 && st == OK)
         st = fs_fail(err, "close", path);
+    return st;
+}
+
+status fs_write_unsynced(const char *path, const void *data, size_t bytes, error *err)
+{
+    char *temporary = fs_beside(path);
+    status st = write_new(temporary, data, bytes, false, err);
+    if (st == OK && rename(temporary, path) != 0)
+        st = fs_fail(err, "rename to", path);
+    if (st != OK)
+        unlink(temporary);
+    free(temporary);
     return st;
 }
 
@@ -204,7 +216,7 @@ status fs_write_guarded(const char *path, const void *data, size_t bytes, fs_gua
     int failure = ENOENT;
     status st;
     for (int tries = 0; failure == ENOENT && tries < WRITE_TRIES; tries++) {
-        TRY_OUT(st, write_synced(temporary, data, bytes, err));
+        TRY_OUT(st, write_new(temporary, data, bytes, true, err));
         if (guard)
             TRY_OUT(st, guard(user, err));
         failure = rename(temporary, path) == 0 ? 0 : errno;

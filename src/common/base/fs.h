@@ -40,6 +40,9 @@ typedef status fs_guard(const void *user, error *err);
 MUST_USE status fs_write_guarded(const char *path, const void *data, size_t bytes, fs_guard *guard,
                                  const void *user, error *err);
 
+/* The same of what may be lost with the machine's power, and is not synced; the file may be empty then. */
+MUST_USE status fs_write_unsynced(const char *path, const void *data, size_t bytes, error *err);
+
 /* The folder that a path lies in; "." or "/" where it names none. Free it. */
 char *fs_parent(const char *path);
 /* A name beside `path` that nobody else has, on any host: for what is renamed to it when it is

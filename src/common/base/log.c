@@ -32,6 +32,11 @@ void log_set_level(log_level level)
     atomic_store(&max_level, (int)level);
 }
 
+const char *log_level_name(log_level level)
+{
+    return level_names[level];
+}
+
 status log_open_file(const char *path, error *err)
 {
     FILE *f = fopen(path, "ae");

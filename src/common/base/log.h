@@ -19,6 +19,7 @@ typedef enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG } log_level;
 
 /* `level` also comes from TEQUIO_LOG_LEVEL (error, warn, info, debug); the default is info. */
 void log_set_level(log_level level);
+const char *log_level_name(log_level level);
 MUST_USE status log_open_file(const char *path, error *err);
 void log_close_file(void);
 

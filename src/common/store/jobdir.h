@@ -1,6 +1,6 @@
 /*
  * The job dir: every path in it, the rules for starting in one, whose it is, and the small files.
- * What is in it: JOB_DIR/{config.json, job.json, state.json, summary.json, metrics.jsonl,
+ * What is in it: JOB_DIR/{config.json, job.json, state.json, live.json, summary.json, metrics.jsonl,
  * metrics_epoch_<n>.json, metrics.json, events..., eval/, log/, checkpoint, checkpoints/, best/,
  * model.safetensors, model.onnx, model.tar.gz}.
  *

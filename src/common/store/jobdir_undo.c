@@ -8,6 +8,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
+#include "common/store/live_file.h"
 #include "common/store/lockfile.h"
 
 #include <stdlib.h>
@@ -27,6 +28,7 @@ static const struct {
     {"eval", true, false},
     {"pins", true, false},
     {"state.json", true, false},
+    {LIVE_FILE, false, false},
     {"config.json", false, false},
     {"vocabulary.json", false, false},
     {"journal", false, false},
@@ -57,7 +59,7 @@ bool jobdir_is_before(const char *name)
 
 /* Files that only the job's master writes, but for in_log, by the beginnings of their names. */
 static const char *const in_top[] = {
-    "job.json",   "state.json",     "config.json",  "vocabulary.json",   "journal",    "metrics",
+    "job.json",   "state.json",     "config.json",  "vocabulary.json",   "journal",    "metrics",    LIVE_FILE,
     "checkpoint", "rewound.events", "summary.json", "model.safetensors", "model.onnx", "model.tar.gz",
 };
 static const char *const in_best[] = {"metrics.json", "model.safetensors"};

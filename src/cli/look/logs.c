@@ -1,0 +1,185 @@
+/* `tequio logs`: what the tasks of a job have logged, as one, from the folder log of its job dir. */
+#include "cli/commands.h"
+#include "cli/look/log_file.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/base/paint.h"
+#include "common/store/jobdir.h"
+#include "common/store/lockfile.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FOLLOW_NS = 200 * 1000 * 1000 };
+
+typedef struct logs {
+    const args *args;
+    jobdir *dir;
+    char *folder;
+    log_file *files;
+    bool *is_ready;         /* [n] its line is to be printed */
+    size_t n;
+    log_level level;        /* and what is worse */
+    bool is_painted;
+} logs;
+
+static bool is_wanted(const logs *l, const char *task)
+{
+    for (int i = 1; i < l->args->n_operands; i++)
+        if (strcmp(l->args->operands[i], task) == 0)
+            return true;
+    return l->args->n_operands == 1;
+}
+
+static bool is_open(const logs *l, const char *task)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->files[i].name, task) == 0)
+            return true;
+    return false;
+}
+
+/* "worker.0" of "worker.0.log"; NULL: it is another file. Free it. */
+static char *task_of(const char *name)
+{
+    size_t n = strlen(name), end = strlen(".log");
+    return n > end && strcmp(name + n - end, ".log") == 0 ? xstrndup(name, n - end) : NULL;
+}
+
+static status open_file(logs *l, const char *task, error *err)
+{
+    l->files = xrealloc(l->files, (l->n + 1) * sizeof *l->files);
+    l->is_ready = xrealloc(l->is_ready, (l->n + 1) * sizeof *l->is_ready);
+    TRY(log_file_open(l->folder, task, &l->files[l->n], err));
+    l->is_ready[l->n++] = false;
+    return OK;
+}
+
+/* Tasks may begin while we look. */
+static status open_new_files(logs *l, error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    status st = fs_exists(l->folder) ? fs_list(l->folder, &names, &n, err) : OK;
+    for (size_t i = 0; st == OK && i < n; i++) {
+        char *task = task_of(names[i]);
+        if (task && is_wanted(l, task) && !is_open(l, task))
+            st = open_file(l, task, err);
+        free(task);
+    }
+    fs_list_free(names, n);
+    return st;
+}
+
+static void print_line(const logs *l, const log_file *f)
+{
+    if (f->level > l->level)
+        return;
+    buf text = BUF_INIT;
+    if (l->is_painted && f->has_head)
+        paint_line(f->line, strlen(f->line), &text);
+    else
+        buf_addf(&text, "%s%s%s", f->has_head ? "" : f->name, f->has_head ? "" : ": ", f->line);
+    printf("%s\n", text.data);
+    buf_fini(&text);
+}
+
+/* Of those that have a line the one with the earliest; NULL: none has. */
+static log_file *earliest(logs *l, bool **ret_is_ready)
+{
+    log_file *first = NULL;
+    for (size_t i = 0; i < l->n; i++) {
+        if (!l->is_ready[i])
+            l->is_ready[i] = log_file_next(&l->files[i]);
+        if (l->is_ready[i] && (!first || l->files[i].time_ms < first->time_ms)) {
+            first = &l->files[i];
+            *ret_is_ready = &l->is_ready[i];
+        }
+    }
+    return first;
+}
+
+static void print_all(logs *l)
+{
+    bool *is_ready = NULL;
+    for (log_file *f; (f = earliest(l, &is_ready)) && !ferror(stdout);) {
+        print_line(l, f);
+        *is_ready = false;
+    }
+    fflush(stdout);
+}
+
+static bool runs(const logs *l)
+{
+    char *path = jobdir_file(l->dir, JOBDIR_LOCK), *holder = lockfile_holder(path);
+    bool is_held = holder;
+    free(holder);
+    free(path);
+    return is_held;
+}
+
+static status print_logs(logs *l, error *err)
+{
+    for (bool goes_on = true; goes_on;) {
+        goes_on = args_has(l->args, "follow") && runs(l) && !ferror(stdout);
+        TRY(open_new_files(l, err));
+        print_all(l);
+        if (goes_on)
+            nanosleep(&(struct timespec){.tv_nsec = FOLLOW_NS}, NULL);
+    }
+    if (l->n)
+        return OK;
+    if (l->args->n_operands > 1)
+        return FAIL(err, E_DATA, "logs: '%s' has no '%s.log'", l->folder, l->args->operands[1]);
+    return FAIL(err, E_DATA,
+                "logs: '%s' holds no logs; launchers of this machine keep them there, others where they say",
+                l->folder);
+}
+
+static log_level level_of(const char *word)
+{
+    for (log_level level = LOG_ERROR; word && level <= LOG_DEBUG; level++)
+        if (strcmp(word, log_level_name(level)) == 0)
+            return level;
+    return LOG_DEBUG;
+}
+
+static int run(const args *a, error *err)
+{
+    logs l = {.args = a, .level = level_of(args_text(a, "level")), .is_painted = paint_is_wanted(STDOUT_FILENO)};
+    const char *dir = a->operands[0];
+    status st = fs_exists(dir) ? jobdir_open(dir, &l.dir, err) : FAIL(err, E_DATA, "logs: '%s' is not there", dir);
+    if (st == OK) {
+        l.folder = jobdir_file(l.dir, "log");
+        st = print_logs(&l, err);
+    }
+    for (size_t i = 0; i < l.n; i++)
+        log_file_close(&l.files[i]);
+    free(l.files);
+    free(l.is_ready);
+    free(l.folder);
+    jobdir_close(&l.dir);
+    return status_exit_code(st);
+}
+
+static const flag flags[] = {
+    {"follow", 'f', FLAG_SWITCH, NULL, "Output", "Go on with what is logged, until no master works in the job dir.",
+     0, 0},
+    {"level", 0, FLAG_CHOICE, "error|warn|info|debug", "Output", "Only lines of that level, and worse ones.", 0, 0},
+};
+
+const command command_logs = {
+    .name = "logs",
+    .operands = "JOB_DIR [TASK...]",
+    .min_operands = 1,
+    .max_operands = COMMAND_OPERANDS,
+    .summary = "What the tasks of a job have logged, in the order of its time.",
+    .about = "Prints JOB_DIR/log/*.log as one, or those of the tasks named, as worker.0. The time in front of a line "
+             "is that of its task's host. What a task printed that is no line of the log has the task's name in front.",
+    .flags = flags,
+    .n_flags = COUNT_OF(flags),
+    .run = run,
+};

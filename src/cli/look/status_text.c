@@ -1,0 +1,229 @@
+#include "cli/look/status_text.h"
+
+#include "cli/inspect/text.h"
+#include "job/progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of a master that lives: it tells every two seconds. */
+#define OLD_S 10.0
+
+static double number(const json_t *o, const char *key, double if_absent)
+{
+    const json_t *value = json_object_get(o, key);
+    return json_is_number(value) ? json_number_value(value) : if_absent;
+}
+
+static void add_time(buf *ret, double seconds)
+{
+    if (seconds < 100)
+        buf_addf(ret, "%.1f s", seconds);
+    else
+        buf_addf(ret, "%.0f min", seconds / 60);
+}
+
+/* --- training --- */
+
+static void add_training(const json_t *live, buf *ret)
+{
+    char text[256];
+    int64_t per_epoch = inspect_int(live, "steps_per_epoch"), total = inspect_int(live, "total_steps");
+    if (per_epoch <= 0)
+        return;
+    progress_text(
+        &(progress_state){
+            .step = inspect_int(live, "step"),
+            .total_steps = total,
+            .epoch = inspect_int(live, "step") / per_epoch,
+            .epochs = (total + per_epoch - 1) / per_epoch,
+            .loss = number(live, "loss", NAN),
+            .accuracy = number(live, "accuracy", NAN),
+            .rate = number(live, "learning_rate", NAN),
+            .examples_per_s = number(live, "examples_per_s", 0),
+            .eta_s = number(live, "eta_s", -1),
+        },
+        text, sizeof text);
+    buf_addf(ret, "  %s\n", text);
+}
+
+static void add_checkpoints(const json_t *job, const json_t *live, buf *ret)
+{
+    const json_t *steps = json_object_get(job, "checkpoints");
+    size_t n = json_array_size(steps);
+    buf_adds(ret, "  checkpoints");
+    for (size_t i = 0; i < n; i++)
+        buf_addf(ret, " %lld", (long long)json_integer_value(json_array_get(steps, i)));
+    buf_adds(ret, n ? "" : " none");
+    if (number(live, "best_step", -1) >= 0)
+        buf_addf(ret, "  best %lld", inspect_int(live, "best_step"));
+    if (inspect_true(live, "awaits_evaluation"))
+        buf_adds(ret, "  an evaluation is awaited");
+    buf_adds(ret, "\n");
+}
+
+/* Validation metrics of the newest epoch, or of the end. */
+static void add_metrics(const json_t *job, buf *ret)
+{
+    json_t *metrics = json_object_get(job, "metrics"), *value;
+    const char *key, prefix[] = "validation_";
+    bool any = false;
+    json_object_foreach(metrics, key, value)
+    {
+        if (strncmp(key, prefix, strlen(prefix)) != 0 || !json_is_number(value))
+            continue;
+        buf_addf(ret, any ? "  %s %.4g" : "  validation  %s %.4g", key + strlen(prefix), json_number_value(value));
+        any = true;
+    }
+    buf_adds(ret, any ? "\n" : "");
+}
+
+/* --- tasks --- */
+
+/* "0-3,7": the places of `list` for which `is_one` says so. */
+typedef bool is_one_of(const json_t *item, const char *who);
+
+static bool add_runs(const json_t *list, is_one_of *is_one, const char *who, buf *ret)
+{
+    bool any = false;
+    size_t n = json_array_size(list);
+    for (size_t i = 0, first; i < n; i++) {
+        if (!is_one(json_array_get(list, i), who))
+            continue;
+        for (first = i; i + 1 < n && is_one(json_array_get(list, i + 1), who);)
+            i++;
+        buf_addf(ret, any ? ",%zu" : "%zu", first);
+        if (i > first)
+            buf_addf(ret, "-%zu", i);
+        any = true;
+    }
+    return any;
+}
+
+static bool owns(const json_t *slot, const char *who)
+{
+    return strcmp(inspect_str(slot, "task"), who) == 0;
+}
+
+static bool hedges(const json_t *slot, const char *who)
+{
+    return owns(json_object_get(slot, "hedged_by"), who);
+}
+
+static void add_slots(const json_t *live, const char *who, buf *ret)
+{
+    const json_t *slots = json_object_get(live, "slots");
+    buf mine = BUF_INIT, others = BUF_INIT;
+    if (add_runs(slots, owns, who, &mine))
+        buf_addf(ret, ", slots %s", mine.data);
+    if (add_runs(slots, hedges, who, &others))
+        buf_addf(ret, ", for others slots %s too", others.data);
+    buf_fini(&others);
+    buf_fini(&mine);
+}
+
+static void add_list(const char *before, const json_t *list, buf *ret)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        buf_addf(ret, "%s%lld", i ? "," : before, (long long)json_integer_value(json_array_get(list, i)));
+}
+
+static void add_task(const json_t *o, buf *ret)
+{
+    double silent = number(o, "silent_s", NAN);
+    buf_addf(ret, "  %-12s %-8s ", inspect_str(o, "task"), inspect_str(o, "state"));
+    if (silent >= OLD_S) {
+        buf_adds(ret, "silent for ");
+        add_time(ret, silent);
+        buf_adds(ret, ", ");
+    }
+}
+
+static void add_server(const json_t *o, buf *ret)
+{
+    add_task(o, ret);
+    buf_adds(ret, inspect_str(o, "endpoint"));
+    add_list(", acts for shard ", json_object_get(o, "acts_for"), ret);
+    add_list(", stands by for ", json_object_get(o, "stands_by_for"), ret);
+    if (*inspect_str(o, "why"))
+        buf_addf(ret, ": %s", inspect_str(o, "why"));
+    buf_adds(ret, "\n");
+}
+
+static void add_worker(const json_t *live, const json_t *o, buf *ret)
+{
+    long long lanes = inspect_int(o, "lanes");
+    add_task(o, ret);
+    buf_addf(ret, "process %lld on %s, %lld lane%s", inspect_int(o, "pid"), inspect_str(o, "host"), lanes,
+             lanes == 1 ? "" : "s");
+    if (number(o, "computing", -1) >= 0)
+        buf_addf(ret, ", computes step %lld", inspect_int(o, "computing"));
+    add_slots(live, inspect_str(o, "task"), ret);
+    buf_adds(ret, "\n");
+}
+
+static void add_tasks(const json_t *live, buf *ret)
+{
+    size_t i;
+    json_t *o;
+    json_array_foreach(json_object_get(live, "servers"), i, o)
+        add_server(o, ret);
+    json_array_foreach(json_object_get(live, "workers"), i, o)
+        add_worker(live, o, ret);
+}
+
+/* --- waits --- */
+
+static void add_waits(const json_t *live, buf *ret)
+{
+    size_t i;
+    json_t *text;
+    json_array_foreach(json_object_get(live, "waits"), i, text)
+        buf_addf(ret, "  waits %s\n", json_is_string(text) ? json_string_value(text) : "?");
+    if (json_object_get(live, "disk_s")) {
+        buf_adds(ret, "  the job dir takes nothing since ");
+        add_time(ret, number(live, "disk_s", 0));
+        buf_addf(ret, ": %s\n", inspect_str(live, "disk"));
+    }
+}
+
+/* --- all of it --- */
+
+static void add_head(const json_t *job, const json_t *live, buf *ret)
+{
+    const char *master = inspect_str(job, "master"), *end = inspect_str(job, "end");
+    buf_addf(ret, "%s: %s", inspect_str(job, "dir"), inspect_str(job, "state"));
+    if (*master)
+        buf_addf(ret, ", master is process %s", master);
+    buf_addf(ret, "\n  job %s, start %lld", inspect_str(job, "job_id"), inspect_int(job, "starts"));
+    if (live && *master)
+        buf_addf(ret, ", era %lld, phase %s", inspect_int(live, "era"), inspect_str(live, "phase"));
+    buf_adds(ret, "\n");
+    if (*end)
+        buf_addf(ret, "  the last start ended: %s\n", end);
+}
+
+void status_text(const json_t *job, const json_t *live, double now, buf *ret)
+{
+    bool runs = strcmp(inspect_str(job, "state"), "running") == 0;
+    double age = live ? now - number(live, "time", now) : 0;
+    add_head(job, live, ret);
+    if (live)
+        add_training(live, ret);
+    add_metrics(job, ret);
+    add_checkpoints(job, live, ret);
+    if (!runs)
+        return;
+    if (!live) {
+        buf_adds(ret, "  nothing is told of its tasks yet\n");
+        return;
+    }
+    if (age > OLD_S) {
+        buf_adds(ret, "  this was told ");
+        add_time(ret, age);
+        buf_adds(ret, " ago; nothing since: the master hangs, or its host is cut off\n");
+    }
+    add_waits(live, ret);
+    add_tasks(live, ret);
+}

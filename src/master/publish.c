@@ -1,0 +1,258 @@
+#include "master/publish.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/store/live_file.h"
+#include "master/state.h"
+#include "metric/metric.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { PUBLISH_US = 2 * SECOND_US, SCHEMA = 1 };
+
+static const char *const phase_names[] = {
+    [GATHER] = "gather", [SETUP] = "setup", [RUN] = "run", [DRAIN] = "drain", [OVER] = "over"};
+
+/* --- small values --- */
+
+/* Left out where it is not known. */
+static void set_number(json_t *o, const char *key, double value)
+{
+    if (isfinite(value))
+        json_object_set_new(o, key, json_real(value));
+}
+
+static void set_count(json_t *o, const char *key, int64_t value)
+{
+    json_object_set_new(o, key, json_integer(value));
+}
+
+/* Words of peers need not be UTF-8; what is not is left out. */
+static void set_word(json_t *o, const char *key, const char *word)
+{
+    json_t *value = word && *word ? json_string(word) : NULL;
+    if (value)
+        json_object_set_new(o, key, value);
+}
+
+/* Seconds since a moment of clock_us; left out where there was none. */
+static void set_since(json_t *o, const char *key, int64_t since_us, int64_t now_us)
+{
+    if (since_us)
+        set_number(o, key, (double)(now_us - since_us) / SECOND_US);
+}
+
+/* --- training --- */
+
+static void tell_training(const master *m, json_t *o)
+{
+    const accounting_totals *t = accounting_totals_of(m->accounting);
+    int64_t per_epoch = steps_per_epoch(&m->plan.steps);
+    double left = (double)(m->plan.total - t->step) * (double)steps_mean_examples(&m->plan.steps);
+    set_count(o, "step", t->step);
+    set_count(o, "total_steps", m->plan.total);
+    set_count(o, "steps_per_epoch", per_epoch);
+    set_count(o, "examples", t->examples);
+    set_count(o, "limit", m->views.limit);
+    set_number(o, "wall_s", t->wall_s);
+    set_number(o, "loss", metric_result(&t->last_step, "loss"));
+    set_number(o, "accuracy", metric_result(&t->last_step, "accuracy"));
+    set_number(o, "learning_rate", accounting_rate(m->accounting));
+    if (t->examples_per_s > 0) {
+        set_number(o, "examples_per_s", t->examples_per_s);
+        set_number(o, "eta_s", left / t->examples_per_s);
+    }
+}
+
+static void tell_checkpoints(const master *m, json_t *o)
+{
+    set_count(o, "checkpoint", saver_last(m->saver));
+    set_count(o, "best_step", results_best_step(m->results));
+    json_object_set_new(o, "awaits_evaluation", json_boolean(results_waiting(m->results)));
+}
+
+/* --- tasks --- */
+
+static const char *worker_state(const member *one)
+{
+    return one->refused   ? "refused"
+           : !one->alive  ? "gone"
+           : one->hangs   ? "hangs"
+           : one->suspect ? "suspect"
+           : one->whole   ? "at work"
+                          : "joins";
+}
+
+static json_t *tell_worker(const member *one, int64_t now_us)
+{
+    char name[TASK_NAME];
+    json_t *o = json_object();
+    set_word(o, "task", member_name(one, name));
+    set_word(o, "state", worker_state(one));
+    set_word(o, "host", one->host);
+    set_count(o, "pid", (int64_t)one->pid);
+    set_count(o, "lanes", one->lanes);
+    set_count(o, "computing", one->computing);
+    set_since(o, "silent_s", one->heard_us, now_us);
+    return o;
+}
+
+static int by_task(const void *a, const void *b)
+{
+    const member *one = *(const member *const *)a, *other = *(const member *const *)b;
+    if (one->trainer != other->trainer)
+        return one->trainer ? -1 : 1;
+    return (one->index > other->index) - (one->index < other->index);
+}
+
+/* In the order of their names, whoever came first. */
+static json_t *tell_workers(const master *m, int64_t now_us)
+{
+    size_t n = m->members.n;
+    const member **sorted = xcalloc(n + 1, sizeof *sorted);
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &m->members.at[i];
+    qsort(sorted, n, sizeof *sorted, by_task);
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, tell_worker(sorted[i], now_us));
+    free(sorted);
+    return list;
+}
+
+static const char *server_state(const server *s)
+{
+    return s->refused                      ? "refused"
+           : s->hangs                      ? "hangs"
+           : !s->welcomed && !s->heard_us  ? "awaited"
+           : !s->welcomed                  ? "gone"
+           : s->ready                      ? "at work"
+                                           : "loads";
+}
+
+/* The shards that it acts or stands by for. */
+static json_t *shards_of(const master *m, int32_t who, bool acting)
+{
+    json_t *list = json_array();
+    for (int32_t i = 0; i < m->assign.n; i++) {
+        const holders *h = &m->assign.shards[i];
+        if ((acting ? h->acting : h->standby) == who)
+            json_array_append_new(list, json_integer(i));
+    }
+    return list;
+}
+
+static json_t *tell_server(const master *m, int32_t i, int64_t now_us)
+{
+    const server *s = &m->servers[i];
+    char name[TASK_NAME];
+    json_t *o = json_object();
+    set_word(o, "task", task_name((task){.role = ROLE_PS, .index = m->o->first_server + i}, name));
+    set_word(o, "state", server_state(s));
+    set_word(o, "endpoint", m->o->servers[i]);
+    set_word(o, "why", s->refused);
+    json_object_set_new(o, "acts_for", shards_of(m, i, true));
+    json_object_set_new(o, "stands_by_for", shards_of(m, i, false));
+    set_since(o, "silent_s", s->heard_us, now_us);
+    return o;
+}
+
+static json_t *tell_servers(const master *m, int64_t now_us)
+{
+    json_t *list = json_array();
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        json_array_append_new(list, tell_server(m, i, now_us));
+    return list;
+}
+
+/* --- who computes what --- */
+
+static json_t *name_of_lane(const view_lane *lane)
+{
+    char name[TASK_NAME];
+    task of = {.role = lane->trainer ? ROLE_MASTER : ROLE_WORKER, .index = (int32_t)lane->worker};
+    json_t *o = json_object();
+    set_word(o, "task", task_name(of, name));
+    set_count(o, "lane", lane->lane);
+    return o;
+}
+
+static void tell_slots(const master *m, json_t *o)
+{
+    const view_lane *owners = m->views.deal ? deal_owners(m->views.deal) : NULL;
+    json_t *list = json_array();
+    for (int64_t i = 0; owners && i < m->plan.steps.per_step; i++) {
+        json_t *slot = name_of_lane(&owners[i]);
+        const view_lane *second = deal_hedge(m->views.deal, (uint32_t)i);
+        if (second)
+            json_object_set_new(slot, "hedged_by", name_of_lane(second));
+        json_array_append_new(list, slot);
+    }
+    json_object_set_new(o, "slots", list);
+}
+
+/* --- all of it --- */
+
+static json_t *tell_waits(const master *m, int64_t now_us)
+{
+    wait_list waits = WAIT_LIST_INIT;
+    json_t *list = json_array();
+    if (master_disk_is_well(m))
+        master_list_waits(m, now_us, &waits);
+    for (size_t i = 0; i < waits.n; i++) {
+        json_t *text = json_string(waits.at[i].text);
+        if (text)
+            json_array_append_new(list, text);
+    }
+    return list;
+}
+
+static json_t *tell_job(const master *m, phase at, int64_t now_us)
+{
+    json_t *o = json_object();
+    struct timespec now;
+    char id[24];
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(id, sizeof id, "%016" PRIx64, m->era.identity.job_id);
+    set_count(o, "schema", SCHEMA);
+    set_number(o, "time", (double)now.tv_sec + (double)now.tv_nsec / 1e9);
+    set_word(o, "job_id", id);
+    set_count(o, "start", jobdir_starts(m->o->dir));
+    set_word(o, "phase", phase_names[at]);
+    set_count(o, "era", m->era.identity.era);
+    if (m->accounting)
+        tell_training(m, o);
+    if (m->saver && m->results)
+        tell_checkpoints(m, o);
+    json_object_set_new(o, "workers", tell_workers(m, now_us));
+    json_object_set_new(o, "servers", tell_servers(m, now_us));
+    tell_slots(m, o);
+    json_object_set_new(o, "waits", at == OVER ? json_array() : tell_waits(m, now_us));
+    set_since(o, "disk_s", m->disk.since_us, now_us);
+    if (m->disk.since_us)
+        set_word(o, "disk", m->disk.why);
+    return o;
+}
+
+static void publish(master *m, phase at, int64_t now_us)
+{
+    json_t *told = tell_job(m, at, now_us);
+    m->published_us = now_us;
+    live_file_write(m->o->dir, told);
+    json_decref(told);
+}
+
+void master_publish(master *m, int64_t now_us)
+{
+    if (now_us - m->published_us >= PUBLISH_US)
+        publish(m, m->phase, now_us);
+}
+
+void master_publish_end(master *m)
+{
+    publish(m, OVER, clock_us());
+}

@@ -1,0 +1,19 @@
+/*
+ * What the master publishes of the job while it runs, for whoever looks at the job dir (common/store/live_file.h): how
+ * far training is, who is there, who computes and holds what, and for whom all wait. Nothing follows from it.
+ *
+ * Threads: belongs to the master's thread.
+ */
+#ifndef TEQUIO_MASTER_PUBLISH_H
+#define TEQUIO_MASTER_PUBLISH_H
+
+#include <stdint.h>
+
+typedef struct master master;
+
+/* Now and then; `now_us` is clock_us. */
+void master_publish(master *m, int64_t now_us);
+/* It is over: the last time. */
+void master_publish_end(master *m);
+
+#endif

@@ -4,6 +4,7 @@
 #include "cli/run/model_archive.h"
 #include "cli/run/onnx_file.h"
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/store/jobend.h"
@@ -14,6 +15,7 @@
 
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 
 void outcome_note(const jobdir *d, status st, const char *text)
 {
@@ -163,6 +165,21 @@ static void write_pictures(const jobdir *d, const json_t *metrics)
 
 /* --- all of it --- */
 
+/* A disk that takes nothing is waited for, as the master waits for it before. */
+static status write_metrics(const config *c, const jobdir *d, const json_t *metrics, error *err)
+{
+    int64_t until_us = clock_us() + (int64_t)(config_f64(c, "trainer.disk_timeout") * 1e6);
+    for (bool is_told = false;; is_told = true) {
+        error why = ERROR_INIT;
+        status st = jobdir_write_json(d, "metrics.json", metrics, &why);
+        if (st == OK || !fs_is_cause(st) || clock_us() >= until_us)
+            return st == OK ? OK : FAIL(err, st, "%s", why.text);
+        if (!is_told)
+            LOG_W("DISK", "%s; it is tried again", why.text);
+        nanosleep(&(struct timespec){.tv_nsec = 500 * 1000 * 1000}, NULL);
+    }
+}
+
 static status complete_metrics(const config *c, const jobdir *d, const char *model, const char *vocabulary,
                                bool is_alone, error *err)
 {
@@ -175,7 +192,7 @@ static status complete_metrics(const config *c, const jobdir *d, const char *mod
         put_memory(metrics);
     st = test(c, model, vocabulary, metrics, err);
     if (st == OK)
-        st = jobdir_write_json(d, "metrics.json", metrics, err);
+        st = write_metrics(c, d, metrics, err);
     if (st == OK)
         write_pictures(d, metrics);
     json_decref(metrics);

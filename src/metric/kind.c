@@ -13,6 +13,13 @@ const char *metric_name(const metric *m)
     return m->o.name ? m->o.name : m->o.kind;
 }
 
+char *metric_figure_name(const metric_kind *kind, const metric_options *o, const char *ending, size_t n)
+{
+    const char *before = o->name ? o->name : kind->endings_name_it ? "" : o->kind;
+    const char *between = o->name && kind->endings_name_it ? "_" : "";
+    return xasprintf("%s%s%.*s", before, between, (int)n, ending);
+}
+
 status metric_fail(const metric *m, error *err, const char *format, ...)
 {
     va_list args;
@@ -35,7 +42,8 @@ void metric_put_table(const metric *m, metric_figures *to, const char *ending, i
     size_t n = (size_t)((rows ? rows : 1) * columns);
     GROW(to->at, to->cap, to->n + 1);
     metric_figure *f = &to->at[to->n++];
-    *f = (metric_figure){.name = xasprintf("%s%s", metric_name(m), ending), .rows = rows, .columns = columns};
+    char *name = metric_figure_name(m->kind, &m->o, ending, strlen(ending));
+    *f = (metric_figure){.name = name, .rows = rows, .columns = columns};
     f->values = xcalloc(n + 1, sizeof *f->values);
     memcpy(f->values, values, n * sizeof *values);
 }

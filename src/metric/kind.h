@@ -20,6 +20,7 @@ typedef struct metric_kind {
     bool is_of_answers;    /* what these are worth is to be known too */
     const char *endings;   /* of the names of its figures that are numbers, in their order, behind a blank
                             * each: " _precision _recall"; an empty one is a blank alone. NULL: none are known */
+    bool endings_name_it;  /* they are the names of its figures; behind NAME_ if the options give a name */
     size_t n_counts, n_sums; /* how much it counts, ... */
     /* ... unless this says it, which checks the options too. E_CONFIG. */
     status (*open)(metric *m, size_t *ret_counts, size_t *ret_sums, error *err);
@@ -46,6 +47,8 @@ struct metric {
 #define METRIC_FAIL(m, err, ...) metric_fail((m), (err), __VA_ARGS__)
 status metric_fail(const metric *m, error *err, const char *format, ...) PRINTF_LIKE(3, 4);
 const char *metric_name(const metric *m);
+/* The name of a figure; the caller frees it. */
+char *metric_figure_name(const metric_kind *kind, const metric_options *o, const char *ending, size_t n);
 
 /* NaN if there is nothing to divide by. */
 double metric_ratio(double part, double whole);

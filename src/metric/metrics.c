@@ -46,11 +46,6 @@ const char *metrics_did_you_mean(const char *kind)
     return config_did_you_mean(kind, names, COUNT_OF(kinds));
 }
 
-static const char *name_of(const metric_options *o)
-{
-    return o->name ? o->name : o->kind;
-}
-
 size_t metrics_names(const metric_options *o, char **ret, size_t most)
 {
     const metric_kind *kind = find_kind(o->kind);
@@ -58,9 +53,8 @@ size_t metrics_names(const metric_options *o, char **ret, size_t most)
                              ? kind->endings
                              : NULL;
     size_t n = 0;
-    for (; ending && n < most; ending = strchr(ending + 1, ' ')) {
-        ret[n++] = xasprintf("%s%.*s", name_of(o), (int)strcspn(ending + 1, " "), ending + 1);
-    }
+    for (; ending && n < most; ending = strchr(ending + 1, ' '))
+        ret[n++] = metric_figure_name(kind, o, ending + 1, strcspn(ending + 1, " "));
     return n;
 }
 

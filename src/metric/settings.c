@@ -133,7 +133,7 @@ static void take_of_tagger(metric_settings *s, const config *c)
     s->options[s->n++] = (metric_options){.kind = "categorical_accuracy", .name = "accuracy3", .top_k = 3};
     if (has_spans)
         s->options[s->n++] =
-            (metric_options){.kind = "span_f1", .encoding = encoding_of(c, "model.label_encoding")};
+            (metric_options){.kind = "span_based_f1", .encoding = encoding_of(c, "model.label_encoding")};
 }
 
 static void take_listed(metric_settings *s, const config *c, const char *key)

@@ -208,14 +208,18 @@ static status add_spans(metric *m, const metric_batch *b, error *err)
 
 /* --- figures --- */
 
+/* "_precision" of all labels and "_precision-PER" of one, or as AllenNLP names them, "precision-overall" and
+ * "precision-PER". */
 static void put_counts(const metric *m, metric_figures *to, const int64_t counts[COUNTS], const char *label)
 {
     static const char *const endings[] = {"_precision", "_recall", ""};
+    static const char *const names[] = {"precision", "recall", "f1-measure"};
     double matched = (double)counts[MATCHED];
     double all[] = {(double)counts[PREDICTED], (double)counts[LABELS],
                     (double)(counts[PREDICTED] + counts[LABELS]) / 2.0};
     for (size_t i = 0; i < COUNT_OF(endings); i++) {
-        char *name = xasprintf("%s%s%s", endings[i], *label ? "-" : "", label);
+        char *name = m->kind->endings_name_it ? xasprintf("%s-%s", names[i], label ? label : "overall")
+                                              : xasprintf("%s%s%s", endings[i], label ? "-" : "", label ? label : "");
         metric_put(m, to, name, all[i] > 0.0 ? matched / all[i] : 0.0);
         free(name);
     }
@@ -227,7 +231,7 @@ static void put_spans(metric *m, metric_figures *to)
     int64_t all[COUNTS] = {0};
     for (int32_t i = 0; i < t->n_labels * COUNTS; i++)
         all[i % COUNTS] += m->state.counts[i];
-    put_counts(m, to, all, "");
+    put_counts(m, to, all, NULL);
     for (int32_t i = 0; i < t->n_labels; i++)
         if (*t->labels[i])
             put_counts(m, to, m->state.counts + i * COUNTS, t->labels[i]);
@@ -238,6 +242,17 @@ const metric_kind metric_span_f1 = {
     .inputs = METRIC_CLASSES | METRIC_TOKENS,
     .is_of_rows = true,
     .endings = " _precision _recall ",
+    .open = open_spans,
+    .add = add_spans,
+    .figures = put_spans,
+};
+
+const metric_kind metric_span_based_f1 = {
+    .name = "span_based_f1",
+    .inputs = METRIC_CLASSES | METRIC_TOKENS,
+    .is_of_rows = true,
+    .endings = " precision-overall recall-overall f1-measure-overall",
+    .endings_name_it = true,
     .open = open_spans,
     .add = add_spans,
     .figures = put_spans,

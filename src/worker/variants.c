@@ -101,14 +101,18 @@ static status name_unknown(const char *name, int sign, const char *const *given,
     return st;
 }
 
-/* Spans have figures of each label too, "span_f1-PER": the evaluation knows them. */
+/* Spans have figures of each label too, "span_f1-PER" or "recall-PER" beside "recall-overall": the evaluation knows
+ * them. */
 static bool is_of_label(const char *name, const metric_settings *listed)
 {
     size_t n;
     const char *const *names = metric_settings_names(listed, &n);
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(name, names[i], strlen(names[i])) == 0 && name[strlen(names[i])] == '-')
+    for (size_t i = 0; i < n; i++) {
+        const char *all = strstr(names[i], "-overall");
+        size_t common = all ? (size_t)(all - names[i]) : strlen(names[i]);
+        if (strncmp(name, names[i], common) == 0 && name[common] == '-')
             return true;
+    }
     return false;
 }
 

@@ -343,14 +343,16 @@ def of_spans(encoding, letters, n, length):
             c = counts.setdefault(label, [0, 0, 0])
             c[0], c[1], c[2] = c[0] + len(of[0] & of[1]), c[1] + len(of[0]), c[2] + len(of[1])
     counts[""] = [sum(c) for c in zip(*counts.values())]
-    figures = {}
+    figures, allennlp = {}, {}
     for label, (same, found, wanted) in counts.items():
-        end = "-" + label if label else ""
+        end, word = "-" + label if label else "", "-" + (label or "overall")
         p, r = same / found, same / wanted
         figures.update({"span_f1_precision" + end: p, "span_f1_recall" + end: r, "span_f1" + end: f_of(r, p)})
+        allennlp.update({"precision" + word: p, "recall" + word: r, "f1-measure" + word: f_of(r, p)})
     return {"name": encoding, "input": "tokens", "examples": n, "labels": length, "classes": len(tags),
             "predicted": predicted.ravel(), "label": labels.ravel(), "mask": mask.ravel().astype(int), "metrics": [
-                metric("span_f1", figures, encoding=encoding, tags=tags, ignore_classes=["V"])]}
+                metric("span_f1", figures, encoding=encoding, tags=tags, ignore_classes=["V"]),
+                metric("span_based_f1", allennlp, encoding=encoding, tags=tags, ignore_classes=["V"])]}
 
 
 # --- arcs ---

@@ -22,7 +22,7 @@ static bool is_left_out(const char *name)
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(name, names[i]) == 0)
             return true;
-    return strchr(name, '-') != NULL;
+    return strchr(name, '-') && !strstr(name, "-overall");
 }
 
 /* The best known ones first, then what model.metrics counts. */

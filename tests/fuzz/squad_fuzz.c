@@ -49,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                        .stride = 2,
                        .max_query_length = 4,
                        .skip_misplaced = size % 2};
-    status st = squad_passages_add(&passages, &file, &err);
+    squad_passages_add_file(&passages, &file);
+    status st = squad_passages_find(&passages, 0, &err);
     for (size_t i = 0; st == OK && i < passages.n; i++)
         BUG_ON(passages.at[i].at > size || passages.at[i].bytes > size - passages.at[i].at);
     if (st == OK && (st = squad_examples_make(&passages, &o, &examples, &err)) == OK) {

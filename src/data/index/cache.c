@@ -61,7 +61,7 @@ static void warn_once(const char *folder, const char *why)
     pthread_mutex_lock(&lock);
     if (!warned)
         LOG_W("CACHE",
-              "no cache of data at '%s': %s: indexes and inflated files are kept in the memory of every "
+              "no cache of data at '%s': %s: indexes, tokens and inflated files are kept in the memory of every "
               "process, and made again at each start; TEQUIO_CACHE names another folder",
               folder, why);
     warned = true;

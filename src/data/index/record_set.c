@@ -107,10 +107,7 @@ int64_t record_set_count(const record_set *s)
 
 size_t record_set_bytes(const record_set *s)
 {
-    size_t bytes = 0;
-    for (size_t i = 0; i < s->files.n; i++)
-        bytes += s->files.at[i].source.bytes;
-    return bytes;
+    return shards_bytes(&s->files);
 }
 
 size_t record_set_files(const record_set *s)

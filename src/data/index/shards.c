@@ -236,3 +236,30 @@ void shards_close(shards *s)
     free(s->maps);
     *s = (shards){.at = NULL};
 }
+
+size_t shards_bytes(const shards *s)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < s->n; i++)
+        bytes += s->at[i].source.bytes;
+    return bytes;
+}
+
+void shards_key(const shards *s, const char *made, cache_key *ret)
+{
+    sha256 names, contents;
+    memset(ret, 0, sizeof *ret); /* its padding too: keys are kept in files */
+    sha256_begin(&names);
+    sha256_begin(&contents);
+    sha256_add(&names, TEQUIO_VERSION, sizeof TEQUIO_VERSION);
+    sha256_add(&names, made, strlen(made) + 1);
+    for (size_t i = 0; i < s->n; i++) {
+        const cache_key *key = &s->at[i].key;
+        sha256_add(&names, key->name, sizeof key->name);
+        sha256_add(&contents, key, sizeof *key);
+        ret->bytes += key->bytes;
+        ret->changed_ns = key->changed_ns > ret->changed_ns ? key->changed_ns : ret->changed_ns;
+    }
+    sha256_end(&names, ret->name);
+    sha256_end(&contents, ret->sample);
+}

@@ -37,6 +37,10 @@ typedef struct shards {
 /* `tars_are_files`: a tar, packed or not, is not looked into. E_DATA: nothing is there, or something is damaged. */
 MUST_USE status shards_open(const char *path, bool tars_are_files, shards *ret, error *err);
 void shards_close(shards *s);
+size_t shards_bytes(const shards *s);   /* of all files, inflated */
+/* Of what is made of these files; `made` tells what, with all that decides it but for the files, and the program's
+ * version is added. The key's name is of `made` and of where the files lie, the rest of what they are. */
+void shards_key(const shards *s, const char *made, cache_key *ret);
 
 /* Whether a path that is no file is a pattern of some. */
 bool shards_is_pattern(const char *path);

@@ -133,40 +133,61 @@ bool language_tokens_text(const language_tokens *t, int64_t token, buf *ret)
 
 /* --- text to tokens --- */
 
-static status encode_characters(const char_tokens *t, const record_source *texts, size_t n, token_array *ret,
-                                error *err)
+void language_tokens_describe(const language_tokens *t, buf *ret)
 {
-    size_t bytes = 0, used;
-    token_array all;
-    for (size_t i = 0; i < n; i++)
-        bytes += texts[i].bytes;
-    TRY(token_array_make(bytes, sizeof(uint16_t), texts[0].name, &all, err));
-    all.n = 0;
-    for (size_t i = 0; i < n; i++) {
-        status st = char_tokens_encode(t, &texts[i], (uint16_t *)all.at + all.n, &used, err);
-        if (st != OK) {
-            token_array_fini(&all);
-            return st;
-        }
-        all.n += used;
-    }
-    *ret = all;
-    return OK;
+    const char *vocabulary = language_tokens_vocabulary(t); /* of a tokenizer its fingerprint */
+    buf_addf(ret, "%s %d", vocabulary ? vocabulary : "bytes", (int)t->end);
 }
 
-status language_tokens_encode(const language_tokens *t, const record_source *texts, size_t n, token_array *ret,
-                              error *err)
+/* A text at a time. */
+static status encode_characters(const char_tokens *t, const record_source *texts, size_t n, token_take *take,
+                                void *user, error *err)
 {
-    if (t->characters)
-        return encode_characters(t->characters, texts, n, ret, err);
-    return text_pieces_tokens(t->tokenizer, t->end, texts, n, ret, err);
+    status st = OK;
+    for (size_t i = 0; i < n && st == OK; i++) {
+        token_array some;
+        TRY(token_array_make(texts[i].bytes, sizeof(uint16_t), texts[i].name, &some, err));
+        st = char_tokens_encode(t, &texts[i], some.at, &some.n, err);
+        if (st == OK)
+            st = take(user, &some, err);
+        token_array_fini(&some);
+    }
+    return st;
+}
+
+static status encode(const language_tokens *t, int32_t end, const record_source *texts, size_t n, token_take *take,
+                     void *user, error *err)
+{
+    return t->characters ? encode_characters(t->characters, texts, n, take, user, err)
+                         : text_pieces_tokens(t->tokenizer, end, texts, n, take, user, err);
+}
+
+status language_tokens_encode(const language_tokens *t, const record_source *texts, size_t n, token_take *take,
+                              void *user, error *err)
+{
+    return encode(t, t->end, texts, n, take, user, err);
+}
+
+typedef struct collected {
+    const char *name;
+    token_array tokens;
+} collected;
+
+static status collect(void *user, const token_array *some, error *err)
+{
+    collected *c = user;
+    return token_array_add(&c->tokens, some, c->name, err);
 }
 
 status language_tokens_begin(const language_tokens *t, const record_source *text, token_array *ret, error *err)
 {
-    if (t->characters)
-        return encode_characters(t->characters, text, 1, ret, err);
-    return text_pieces_tokens(t->tokenizer, TOKENIZER_NO_TOKEN, text, 1, ret, err);
+    collected c = {.name = text->name};
+    status st = encode(t, TOKENIZER_NO_TOKEN, text, 1, collect, &c, err);
+    if (st == OK)
+        *ret = c.tokens;
+    else
+        token_array_fini(&c.tokens);
+    return st;
 }
 
 /* --- tokens to text --- */

@@ -45,10 +45,13 @@ bool language_tokens_is_end(const language_tokens *t, int64_t token);
 /* Appends what a token looks like by itself; false: it has no text, as a byte or a token of none. */
 bool language_tokens_text(const language_tokens *t, int64_t token, buf *ret);
 
-/* The tokens of all texts one behind the other, each followed by end_of_text if there is one; token_array_fini. */
+/* Appends what decides the tokens of a text, for the name of what is kept of them. */
+void language_tokens_describe(const language_tokens *t, buf *ret);
+
+/* The tokens of all texts one behind the other, each followed by end_of_text if there is one, as they are made. */
 MUST_USE status language_tokens_encode(const language_tokens *t, const record_source *texts, size_t n,
-                                       token_array *ret, error *err);
-/* Those of the beginning of a text, which is not ended. */
+                                       token_take *take, void *user, error *err);
+/* Those of the beginning of a text, which is not ended; token_array_fini. */
 MUST_USE status language_tokens_begin(const language_tokens *t, const record_source *text, token_array *ret,
                                       error *err);
 

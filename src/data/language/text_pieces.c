@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { AT_ONCE = 64 }; /* pieces whose tokens are held */
+
 typedef struct text_piece {
     const record_source *text;
     size_t at, bytes;
@@ -100,36 +102,22 @@ static status tokenize_piece(void *user, size_t i, error *err)
     return st;
 }
 
-static status join_tokens(pieces_of_texts *p, token_array *ret, error *err)
+status text_pieces_tokens(const tokenizer *t, int32_t end, const record_source *texts, size_t n, token_take *take,
+                          void *user, error *err)
 {
-    size_t n = 0, at = 0, width = token_width(tokenizer_size(p->tokenizer));
-    for (size_t i = 0; i < p->n; i++)
-        n += p->at[i].tokens.n;
-    if (p->n == 1) {
-        *ret = p->at[0].tokens;
-        p->at[0].tokens = (token_array){.at = NULL};
-        return OK;
-    }
-    TRY(token_array_make(n, width, p->n ? p->at[0].text->name : "the texts", ret, err));
-    for (size_t i = 0; i < p->n; i++) {
-        memcpy((char *)ret->at + at * width, p->at[i].tokens.at, p->at[i].tokens.n * width);
-        at += p->at[i].tokens.n;
-        token_array_fini(&p->at[i].tokens);
-    }
-    return OK;
-}
-
-status text_pieces_tokens(const tokenizer *t, int32_t end, const record_source *texts, size_t n, token_array *ret,
-                          error *err)
-{
-    pieces_of_texts p = {.tokenizer = t, .end = end};
+    pieces_of_texts all = {.tokenizer = t, .end = end};
+    status st = OK;
     for (size_t i = 0; i < n; i++)
-        cut_text(&p, &texts[i]);
-    status st = parallel_for(p.n, 0, tokenize_piece, &p, err);
-    if (st == OK)
-        st = join_tokens(&p, ret, err);
-    for (size_t i = 0; i < p.n; i++)
-        token_array_fini(&p.at[i].tokens);
-    free(p.at);
+        cut_text(&all, &texts[i]);
+    for (size_t i = 0; i < all.n && st == OK; i += AT_ONCE) {
+        pieces_of_texts some = {
+            .tokenizer = t, .end = end, .at = all.at + i, .n = all.n - i < AT_ONCE ? all.n - i : AT_ONCE};
+        st = parallel_for(some.n, 0, tokenize_piece, &some, err);
+        for (size_t k = 0; k < some.n && st == OK; k++)
+            st = take(user, &some.at[k].tokens, err);
+        for (size_t k = 0; k < some.n; k++)
+            token_array_fini(&some.at[k].tokens);
+    }
+    free(all.at);
     return st;
 }

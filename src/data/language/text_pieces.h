@@ -21,8 +21,9 @@ enum { TEXT_PIECE_BYTES = 1 << 20 };
 size_t text_piece_end(const unsigned char *text, size_t bytes, size_t from);
 
 /* The tokens of all texts, without special tokens but those that stand in a text; behind each text the token
- * `end`, unless that is TOKENIZER_NO_TOKEN. E_DATA names the text and the byte; E_NOMEM. */
+ * `end`, unless that is TOKENIZER_NO_TOKEN. They are given to `take` piece by piece in their order, and those of a few
+ * dozen pieces are held at a time. E_DATA names the text and the byte; E_NOMEM; what `take` says. */
 MUST_USE status text_pieces_tokens(const tokenizer *t, int32_t end, const record_source *texts, size_t n,
-                                   token_array *ret, error *err);
+                                   token_take *take, void *user, error *err);
 
 #endif

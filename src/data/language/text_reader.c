@@ -1,13 +1,14 @@
 /*
  * Text as examples of a language model (reader.h): `context` tokens and, as labels, the tokens that follow each of
- * them. The texts of all files are turned into numbers at opening, one behind the other, so everything that can be
- * wrong with them is found then.
+ * them. The texts of all files are turned into numbers when they are opened for the first time, one behind the other,
+ * so everything that can be wrong with them is found then; these are kept (index/kept_arrays.h).
  */
 #include "data/reader.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "data/index/kept_arrays.h"
 #include "data/index/shards.h"
 #include "data/language/language_tokens.h"
 
@@ -19,7 +20,8 @@ enum { FIELD_TOKENS, FIELD_LABEL, FIELDS };
 typedef struct text_reader {
     dataset base;
     language_tokens *kind;
-    token_array tokens;             /* of all files */
+    kept_arrays kept;
+    token_array tokens;             /* of all files; they lie in `kept` */
     size_t first;                   /* where the part that is read begins */
     int64_t context, stride;
 } text_reader;
@@ -28,7 +30,7 @@ static void close_reader(dataset *d)
 {
     text_reader *r = (text_reader *)d;
     language_tokens_close(&r->kind);
-    token_array_fini(&r->tokens);
+    kept_arrays_close(&r->kept);
     free(r);
 }
 
@@ -101,34 +103,85 @@ void text_reader_fields(int64_t context, int64_t size, data_field ret[2])
     ret[FIELD_LABEL].classes = size;
 }
 
-static status tokenize(text_reader *r, const text_reader_options *o, const record_source *texts, size_t n,
-                       const char *path, error *err)
+/* What is to be turned into tokens: all files that are not empty. */
+typedef struct text_files {
+    const language_tokens *kind;
+    record_source *texts;           /* [n] */
+    size_t n;
+} text_files;
+
+static status write_some(void *user, const token_array *some, error *err)
+{
+    return kept_write(user, 0, some->at, some->n, err);
+}
+
+static status make_tokens(void *user, kept_writer *w, error *err)
+{
+    const text_files *f = user;
+    return language_tokens_encode(f->kind, f->texts, f->n, write_some, w, err);
+}
+
+static bool are_tokens_sound(const void *user, const kept_arrays *a)
+{
+    const text_files *f = user;
+    const uint16_t *narrow = a->at[0].at;
+    const uint32_t *wide = a->at[0].at;
+    int64_t size = language_tokens_size(f->kind);
+    bool is_narrow = token_width(size) == sizeof *narrow, good = true;
+    for (size_t i = 0; i < a->at[0].n; i++)
+        good = good && (is_narrow ? narrow[i] : wide[i]) < size;
+    return good;
+}
+
+static status take_tokens(text_reader *r, const shards *files, text_files *texts, const char *path, error *err)
 {
     int64_t began_us = clock_us();
+    size_t width = token_width(language_tokens_size(r->kind));
+    kept_recipe recipe = {.what = "tokens",
+                          .of = path,
+                          .source_bytes = shards_bytes(files),
+                          .n = 1,
+                          .width = {width},
+                          .make = make_tokens,
+                          .is_sound = are_tokens_sound,
+                          .user = texts};
+    cache_key key;
+    buf made = BUF_INIT;
+    buf_adds(&made, "text 1\n");
+    language_tokens_describe(r->kind, &made);
+    shards_key(files, made.data, &key);
+    buf_fini(&made);
+    TRY(kept_arrays_open(&key, &recipe, &r->kept, err));
+    r->tokens = (token_array){.at = r->kept.at[0].at, .n = r->kept.at[0].n, .width = width};
+    LOG_I("TOKENS", "path=%s files=%zu tokens=%zu bytes_each=%zu made=%d heap_bytes=%zu seconds=%.3f", path, texts->n,
+          r->tokens.n, width, r->kept.is_new, kept_arrays_heap_bytes(&r->kept, &recipe),
+          (double)(clock_us() - began_us) * 1e-6);
+    return OK;
+}
+
+static status open_tokens(text_reader *r, const text_reader_options *o, const shards *files, text_files *texts,
+                          const char *path, error *err)
+{
     language_options how = {.tokenizer = o->tokenizer,
                             .option = o->option,
                             .end_of_text = o->end_of_text,
                             .vocabulary = o->vocabulary ? o->vocabulary->text : NULL,
                             .origin = o->vocabulary ? o->vocabulary->origin : NULL};
-    TRY(language_tokens_open(&how, texts, n, &r->kind, err));
-    TRY(language_tokens_encode(r->kind, texts, n, &r->tokens, err));
-    LOG_I("TOKENS", "path=%s files=%zu tokens=%zu bytes_each=%zu seconds=%.3f", path, n, r->tokens.n, r->tokens.width,
-          (double)(clock_us() - began_us) * 1e-6);
-    return OK;
+    TRY(language_tokens_open(&how, texts->texts, texts->n, &r->kind, err));
+    texts->kind = r->kind;
+    return take_tokens(r, files, texts, path, err);
 }
 
-/* All files that are not empty. */
 static status open_texts(text_reader *r, const text_reader_options *o, const shards *files, const char *path,
                          error *err)
 {
-    record_source *texts = xcalloc(files->n + 1, sizeof *texts);
-    size_t n = 0;
+    text_files texts = {.texts = xcalloc(files->n + 1, sizeof *texts.texts)};
     for (size_t i = 0; i < files->n; i++) {
-        texts[n] = files->at[i].source;
-        n += texts[n].bytes > 0;
+        texts.texts[texts.n] = files->at[i].source;
+        texts.n += files->at[i].source.bytes > 0;
     }
-    status st = n ? tokenize(r, o, texts, n, path, err) : FAIL(err, E_DATA, "'%s': is empty", path);
-    free(texts);
+    status st = texts.n ? open_tokens(r, o, files, &texts, path, err) : FAIL(err, E_DATA, "'%s': is empty", path);
+    free(texts.texts);
     return st;
 }
 

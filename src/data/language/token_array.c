@@ -3,6 +3,8 @@
 
 #include "common/base/alloc.h"
 
+#include <string.h>
+
 enum { NARROW = 2, WIDE = 4, NARROW_SIZE = UINT16_MAX + 1 };
 
 size_t token_width(int64_t size)
@@ -25,6 +27,19 @@ void token_array_fini(token_array *a)
 {
     mem_free(a->at);
     *a = (token_array){.at = NULL};
+}
+
+status token_array_add(token_array *a, const token_array *more, const char *what, error *err)
+{
+    token_array all;
+    TRY(token_array_make(a->n + more->n, more->width, what, &all, err));
+    if (a->n)
+        memcpy(all.at, a->at, a->n * a->width);
+    if (more->n)
+        memcpy((char *)all.at + a->n * more->width, more->at, more->n * more->width);
+    token_array_fini(a);
+    *a = all;
+    return OK;
 }
 
 void token_array_read(const token_array *a, size_t first, size_t n, int64_t *ret)

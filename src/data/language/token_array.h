@@ -25,5 +25,10 @@ void token_array_fini(token_array *a);
 /* Tokens first .. first+n-1 as int64. */
 void token_array_read(const token_array *a, size_t first, size_t n, int64_t *ret);
 void token_array_write(token_array *a, size_t first, const int32_t *tokens, size_t n);
+/* Others behind them, of the same width; `a` may be zeroed. E_NOMEM. */
+MUST_USE status token_array_add(token_array *a, const token_array *more, const char *what, error *err);
+
+/* Takes tokens that are made one array after the other; they are the caller's. */
+typedef status token_take(void *user, const token_array *some, error *err);
 
 #endif

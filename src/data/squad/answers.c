@@ -71,14 +71,14 @@ static status take_question(const squad_passage *p, size_t place, dataset_answer
 status squad_answer(const dataset *d, int64_t example, int64_t first, int64_t last, dataset_answer *ret, error *err)
 {
     const squad_reader *r = (const squad_reader *)d;
-    const squad_examples *e = &r->examples;
+    const squad_examples *e = &r->kept.examples;
     const squad_window *w = &e->windows[example];
     const squad_asked *q = &e->questions[w->question];
     const squad_token *tokens = e->tokens.at + e->contexts[q->context].first + w->first;
     int64_t n = squad_window_tokens(e, &r->options, w), begin = squad_window_context(e, &r->options, w);
     squad_passage p;
     bool is_none = first < begin || first >= begin + n;
-    TRY(squad_passage_read(&r->passages, q->context, &p, err));
+    TRY(squad_passage_read(&r->kept.passages, q->context, &p, err));
     *ret = (dataset_answer){.question = w->question, .window = w->first, .first = -1, .last = -1, .text = "",
                             .memory = arena_create()};
     status st = take_question(&p, q->place, ret, err);

@@ -6,9 +6,8 @@
 #ifndef TEQUIO_DATA_SQUAD_ANSWERS_H
 #define TEQUIO_DATA_SQUAD_ANSWERS_H
 
-#include "data/index/shards.h"
 #include "data/reader.h"
-#include "data/squad/examples.h"
+#include "data/squad/kept.h"
 
 typedef struct squad_reader {
     dataset base;
@@ -18,8 +17,7 @@ typedef struct squad_reader {
     char *vocabulary;               /* which one that is */
     squad_frame frame;
     squad_options options;
-    squad_passages passages;
-    squad_examples examples;
+    squad_kept kept;
 } squad_reader;
 
 /* reader_ops.answer */

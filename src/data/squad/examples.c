@@ -246,10 +246,3 @@ void squad_examples_fini(squad_examples *e)
     free(e->windows);
     *e = (squad_examples){.n_windows = 0};
 }
-
-size_t squad_examples_bytes(const squad_examples *e)
-{
-    return e->tokens.cap * sizeof *e->tokens.at + e->ids.cap * sizeof *e->ids.at +
-           e->contexts_cap * sizeof *e->contexts + e->questions_cap * sizeof *e->questions +
-           e->windows_cap * sizeof *e->windows;
-}

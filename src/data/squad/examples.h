@@ -3,8 +3,8 @@
  * its context as length_limit leaves room for. Of a longer context there are several windows, each with `stride`
  * tokens of the one before.
  *
- * Memory: 12 bytes a token of a context, 4 a token of a question, 40 a question and 12 an example; texts stay in
- * their files.
+ * Memory: 12 bytes a token of a context, 4 a token of a question, 40 a question and 8 an example; texts stay in
+ * their files. kept.h keeps all of it out of the heap.
  * Threads: made by the calling one and those it starts and ends; then immutable.
  */
 #ifndef TEQUIO_DATA_SQUAD_EXAMPLES_H
@@ -55,7 +55,6 @@ typedef struct squad_examples {
 MUST_USE status squad_examples_make(const squad_passages *passages, const squad_options *options,
                                     squad_examples *ret, error *err);
 void squad_examples_fini(squad_examples *e);
-size_t squad_examples_bytes(const squad_examples *e);
 
 /* How many tokens of the context a window has, which begin behind start, question and middle. */
 int64_t squad_window_tokens(const squad_examples *e, const squad_options *o, const squad_window *w);

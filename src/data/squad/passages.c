@@ -14,6 +14,7 @@ static const char *const levels[] = {"data", "paragraphs"};
 typedef struct walk {
     squad_passages *to;
     const record_source *file;
+    uint32_t number;                /* of it */
     const char *data;
     size_t n, at;
     bool are_lines;
@@ -61,7 +62,7 @@ static status take_passage(walk *w, error *err)
     size_t at = w->at;
     TRY(skip_value(w, err));
     GROW(p->at, p->cap, p->n + 1);
-    p->at[p->n++] = (squad_place){w->file, at, w->at - at, w->are_lines};
+    p->at[p->n++] = (squad_place){.file = w->number, .at = at, .bytes = w->at - at, .is_line = w->are_lines};
     return OK;
 }
 
@@ -119,9 +120,17 @@ static status walk_object(walk *w, size_t level, bool *ret_found, error *err)
     return OK;
 }
 
-status squad_passages_add(squad_passages *to, const record_source *file, error *err)
+void squad_passages_add_file(squad_passages *to, const record_source *file)
 {
-    walk w = {.to = to, .file = file, .data = (const char *)file->data, .n = file->bytes};
+    GROW(to->files, to->files_cap, to->n_files + 1);
+    to->files[to->n_files++] = file;
+}
+
+status squad_passages_find(squad_passages *to, size_t i, error *err)
+{
+    const record_source *file = to->files[i];
+    walk w = {
+        .to = to, .file = file, .number = (uint32_t)i, .data = (const char *)file->data, .n = file->bytes};
     bool found = false, is_empty = next_of(&w) == '\0' && w.at == w.n;
     if (is_empty)
         return OK;
@@ -139,6 +148,7 @@ status squad_passages_add(squad_passages *to, const record_source *file, error *
 void squad_passages_fini(squad_passages *p)
 {
     free(p->at);
+    free(p->files);
     *p = (squad_passages){.at = NULL};
 }
 
@@ -151,7 +161,7 @@ static const char *kind_of(const squad_passage *p)
 
 static status passage_fail(const squad_passage *p, error *err, const char *what)
 {
-    return FAIL(err, E_DATA, "'%s': the %s at byte %zu: %s", p->place->file->name, kind_of(p), p->place->at, what);
+    return FAIL(err, E_DATA, "'%s': the %s at byte %zu: %s", p->file->name, kind_of(p), p->place->at, what);
 }
 
 static status take_parts(squad_passage *p, error *err)
@@ -175,8 +185,8 @@ status squad_passage_read(const squad_passages *all, size_t i, squad_passage *re
 {
     const squad_place *place = &all->at[i];
     json_error_t why;
-    *ret = (squad_passage){.place = place};
-    ret->root = json_loadb((const char *)place->file->data + place->at, place->bytes, JSON_REJECT_DUPLICATES, &why);
+    *ret = (squad_passage){.place = place, .file = all->files[place->file]};
+    ret->root = json_loadb((const char *)ret->file->data + place->at, place->bytes, JSON_REJECT_DUPLICATES, &why);
     status st = ret->root ? take_parts(ret, err) : passage_fail(ret, err, why.text);
     if (st != OK)
         squad_passage_fini(ret);
@@ -191,7 +201,7 @@ void squad_passage_fini(squad_passage *p)
 
 void squad_passage_blame(const squad_passage *p, const squad_question *q, error *err)
 {
-    error_prepend(err, "'%s': the %s at byte %zu, question '%s'", p->place->file->name, kind_of(p), p->place->at,
+    error_prepend(err, "'%s': the %s at byte %zu, question '%s'", p->file->name, kind_of(p), p->place->at,
                   q->id ? q->id : q->text ? q->text : "");
 }
 

@@ -15,19 +15,22 @@
 #include <stdbool.h>
 
 typedef struct squad_place {
-    const record_source *file;
-    size_t at, bytes;               /* in it */
-    bool is_line;                   /* it is one question with its context */
+    uint64_t at, bytes;             /* in its file; nothing is between the fields, for these are kept in files */
+    uint32_t file, is_line;         /* is_line: it is one question with its context */
 } squad_place;
 
 /* Of all files, in their order. A zeroed one has none. */
 typedef struct squad_passages {
     squad_place *at;
     size_t n, cap;
+    const record_source **files;
+    size_t n_files, files_cap;
 } squad_passages;
 
-/* Adds those of a file, which is kept and may have none. */
-MUST_USE status squad_passages_add(squad_passages *to, const record_source *file, error *err);
+/* A file more, which is kept. */
+void squad_passages_add_file(squad_passages *to, const record_source *file);
+/* Finds the passages of file `i`, which are added; it may have none. */
+MUST_USE status squad_passages_find(squad_passages *to, size_t i, error *err);
 void squad_passages_fini(squad_passages *p);
 
 /* A passage while it is looked at. */
@@ -36,6 +39,7 @@ typedef struct squad_passage {
     const char *context;            /* borrowed from the root, as all texts are */
     size_t n_questions;
     const squad_place *place;
+    const record_source *file;
 } squad_passage;
 
 MUST_USE status squad_passage_read(const squad_passages *all, size_t i, squad_passage *ret, error *err);

@@ -24,8 +24,7 @@ enum { FIELD_IDS, FIELD_TYPES, FIELD_ATTENTION, FIELD_CONTEXT, FIELDS_VARYING, F
 static void close_reader(dataset *d)
 {
     squad_reader *r = (squad_reader *)d;
-    squad_examples_fini(&r->examples);
-    squad_passages_fini(&r->passages);
+    squad_kept_close(&r->kept);
     shards_close(&r->files);
     tokenizer_destroy(&r->tokenizer);
     mem_free(r->base.lengths);
@@ -63,14 +62,14 @@ static status read_example(const dataset *d, int64_t example, void *const *ret, 
 {
     (void)err;
     const squad_reader *r = (const squad_reader *)d;
-    const squad_window *w = &r->examples.windows[example];
-    const squad_asked *q = &r->examples.questions[w->question];
-    const squad_token *context = r->examples.tokens.at + r->examples.contexts[q->context].first + w->first;
-    int64_t n_context = squad_window_tokens(&r->examples, &r->options, w), answer[2];
+    const squad_window *w = &r->kept.examples.windows[example];
+    const squad_asked *q = &r->kept.examples.questions[w->question];
+    const squad_token *context = r->kept.examples.tokens.at + r->kept.examples.contexts[q->context].first + w->first;
+    int64_t n_context = squad_window_tokens(&r->kept.examples, &r->options, w), answer[2];
     row out = {.ids = ret[FIELD_IDS], .types = ret[FIELD_TYPES]};
     put_special(&out, &r->frame.start);
     for (uint32_t i = 0; i < q->n; i++)
-        put(&out, r->examples.ids.at[q->first + i], r->frame.question_type);
+        put(&out, r->kept.examples.ids.at[q->first + i], r->frame.question_type);
     put_special(&out, &r->frame.middle);
     int64_t begin = out.n;
     for (int64_t i = 0; i < n_context; i++)
@@ -85,7 +84,7 @@ static status read_example(const dataset *d, int64_t example, void *const *ret, 
     }
     if (r->options.without_answers)
         return OK;
-    bool is_inside = squad_window_answer(&r->examples, &r->options, w, answer);
+    bool is_inside = squad_window_answer(&r->kept.examples, &r->options, w, answer);
     for (int i = 0; i < 2; i++)
         ((int64_t *)ret[FIELD_ANSWER])[i] = is_inside ? begin + answer[i] : cls;
     return OK;
@@ -94,7 +93,7 @@ static status read_example(const dataset *d, int64_t example, void *const *ret, 
 /* What the file became: tokens by their numbers, answers, windows. */
 static void contents(const dataset *d, content_digest *ret)
 {
-    const squad_examples *e = &((const squad_reader *)d)->examples;
+    const squad_examples *e = &((const squad_reader *)d)->kept.examples;
     content_digest_add(ret, e->tokens.at, e->tokens.n * sizeof *e->tokens.at);
     content_digest_add(ret, e->ids.at, e->ids.n * sizeof *e->ids.at);
     content_digest_add(ret, e->questions, e->n_questions * sizeof *e->questions);
@@ -132,7 +131,7 @@ static const reader_ops squad_ops = {.read = read_example,
 static status take_lengths(squad_reader *r, error *err)
 {
     void *room = NULL;
-    const squad_examples *e = &r->examples;
+    const squad_examples *e = &r->kept.examples;
     TRY(mem_alloc(e->n_windows * sizeof *r->base.lengths, "the lengths of examples", &room, err));
     r->base.lengths = room;
     for (size_t i = 0; i < e->n_windows; i++) {
@@ -153,44 +152,33 @@ static void describe_fields(squad_reader *r)
     r->base.fields[FIELD_IDS].tokens = tokenizer_size(r->tokenizer);
     r->base.fields[FIELD_ANSWER] = (data_field){.name = "answer_span", .dtype = DT_I64, .rank = 1, .dim = {2}};
     r->base.n_fields = r->options.without_answers ? FIELDS_VARYING : FIELDS;
-    r->base.examples = (int64_t)r->examples.n_windows;
+    r->base.examples = (int64_t)r->kept.examples.n_windows;
 }
 
 static void tell(const squad_reader *r, double seconds)
 {
-    const squad_examples *e = &r->examples;
-    size_t bytes = squad_examples_bytes(e) + r->passages.cap * sizeof *r->passages.at +
-                   e->n_windows * sizeof *r->base.lengths;
+    const squad_examples *e = &r->kept.examples;
     LOG_I("SQUAD",
-          "path=%s files=%zu paragraphs=%zu questions=%zu examples=%zu in_windows=%zu skipped=%zu bytes=%zu "
-          "seconds=%.3f",
-          r->path, r->files.n, r->passages.n, e->n_questions, e->n_windows, e->n_parted, e->n_misplaced, bytes,
-          seconds);
+          "path=%s files=%zu paragraphs=%zu questions=%zu examples=%zu in_windows=%zu skipped=%zu made=%d "
+          "heap_bytes=%zu seconds=%.3f",
+          r->path, r->files.n, r->kept.passages.n, e->n_questions, e->n_windows, e->n_parted, e->n_misplaced,
+          r->kept.arrays.is_new, r->kept.heap_bytes + e->n_windows * sizeof *r->base.lengths, seconds);
     if (e->n_misplaced)
         LOG_W("SQUAD", "%zu questions of '%s' are left out: their answers do not stand where answer_start says",
               e->n_misplaced, r->path);
 }
 
-static status check_any(const squad_reader *r, error *err)
+static void warn_of_empty_files(const squad_reader *r)
 {
-    const squad_examples *e = &r->examples;
-    if (r->passages.n == 0)
-        return FAIL(err, E_DATA, "'%s': has no paragraphs", r->path);
-    if (e->n_windows > 0)
-        return OK;
-    return FAIL(err, E_DATA, "'%s': no example is left of %zu questions: %zu have a misplaced answer, and windows "
-                             "without an answer are %s",
-                r->path, e->n_questions + e->n_misplaced, e->n_misplaced,
-                r->options.skip_impossible ? "skipped" : "taken");
-}
-
-static status add_file(squad_reader *r, const record_source *file, error *err)
-{
-    size_t before = r->passages.n;
-    TRY(squad_passages_add(&r->passages, file, err));
-    if (r->passages.n == before)
-        LOG_W("EMPTY", "file=%s holds no paragraphs: it is passed over", file->name);
-    return OK;
+    const squad_passages *p = &r->kept.passages;
+    size_t at = 0;
+    for (size_t i = 0; i < r->files.n; i++) {
+        size_t first = at;
+        while (at < p->n && p->at[at].file == i)
+            at++;
+        if (at == first)
+            LOG_W("EMPTY", "file=%s holds no paragraphs: it is passed over", r->files.at[i].name);
+    }
 }
 
 static status open_files(squad_reader *r, const char *path, error *err)
@@ -198,10 +186,8 @@ static status open_files(squad_reader *r, const char *path, error *err)
     int64_t began_us = clock_us();
     r->path = xstrdup(path);
     TRY(shards_open(path, false, &r->files, err));
-    for (size_t i = 0; i < r->files.n; i++)
-        TRY(add_file(r, &r->files.at[i].source, err));
-    TRY(squad_examples_make(&r->passages, &r->options, &r->examples, err));
-    TRY(check_any(r, err));
+    TRY(squad_kept_open(&r->files, path, &r->options, &r->kept, err));
+    warn_of_empty_files(r);
     TRY(take_lengths(r, err));
     describe_fields(r);
     tell(r, (double)(clock_us() - began_us) * 1e-6);

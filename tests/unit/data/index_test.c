@@ -12,35 +12,17 @@
 #include "data/index/index.h"
 #include "data/index/record_set.h"
 #include "support/folder.h"
+#include "unit/data/support_cache.h"
 #include "unit/data/support_idx.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { LINES = 100000 };
-
-/* A fresh cache for each test. */
-static int fresh_cache(void **state)
-{
-    char *cache = folder_file("cache");
-    error err = ERROR_INIT;
-    assert_int_equal(fs_remove_tree(cache, &err), OK);
-    setenv("TEQUIO_CACHE", cache, 1);
-    *state = cache;
-    return 0;
-}
-
-static int drop_cache(void **state)
-{
-    free(*state);
-    return 0;
-}
 
 static void add_lines(buf *b, int64_t n)
 {
@@ -91,46 +73,20 @@ static bool is_made_anew(const char *path, size_t n)
     return is_new;
 }
 
-static char *kept_file(const char *cache, const char *ending)
-{
-    char **names = NULL, *path = NULL;
-    size_t n = 0;
-    error err = ERROR_INIT;
-    assert_int_equal(fs_list(cache, &names, &n, &err), OK);
-    for (size_t i = 0; i < n; i++)
-        if (strlen(names[i]) > strlen(ending) &&
-            strcmp(names[i] + strlen(names[i]) - strlen(ending), ending) == 0)
-            path = xasprintf("%s/%s", cache, names[i]);
-    fs_list_free(names, n);
-    assert_non_null(path);
-    return path;
-}
-
-static void damage(const char *path, long at, bool from_end)
-{
-    FILE *f = fopen(path, "r+b");
-    assert_non_null(f);
-    fseek(f, at, from_end ? SEEK_END : SEEK_SET);
-    int c = fgetc(f);
-    fseek(f, -1, SEEK_CUR);
-    fputc(c ^ 1, f);
-    fclose(f);
-}
-
 static void test_an_index_is_kept_and_never_believed(void **state)
 {
     char *path = big_file("kept.jsonl");
     assert_true(is_made_anew(path, LINES));
     assert_false(is_made_anew(path, LINES));
-    char *kept = kept_file(*state, ".index");
+    char *kept = cache_kept_file(*state, ".index");
     struct stat info;
     assert_int_equal(stat(kept, &info), 0);
     assert_true(info.st_size <= LINES * 16 + 4096);
-    damage(kept, 5000, false);
+    cache_damage(kept, 5000, false);
     assert_true(is_made_anew(path, LINES));
-    damage(kept, 30, false); /* the head */
+    cache_damage(kept, 30, false); /* the head */
     assert_true(is_made_anew(path, LINES));
-    damage(kept, -1, true);
+    cache_damage(kept, -1, true);
     assert_true(is_made_anew(path, LINES));
     assert_int_equal(truncate(kept, info.st_size / 2), 0);
     assert_true(is_made_anew(path, LINES));
@@ -161,7 +117,7 @@ static void test_another_file_has_another_index(void **state)
     index_close(&x);
     fs_map_close(&map);
     assert_int_equal(truncate(path, info.st_size), 0);
-    damage(path, 1, false); /* `"number` */
+    cache_damage(path, 1, false); /* `"number` */
     assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){info.st_atim, info.st_mtim}, 0), 0);
     open_index(path, &map, &x);
     assert_true(x.is_new);
@@ -172,34 +128,17 @@ static void test_another_file_has_another_index(void **state)
     free(path);
 }
 
+static bool makes_index(void *user)
+{
+    return is_made_anew(user, LINES);
+}
+
 /* Of processes that begin at once one makes it. */
 static void test_one_process_makes_it(void **state)
 {
     (void)state;
-    enum { PROCESSES = 6 };
     char *path = big_file("shared.jsonl");
-    int made = 0, gate[2];
-    pid_t child[PROCESSES];
-    assert_int_equal(pipe(gate), 0);
-    for (int i = 0; i < PROCESSES; i++) {
-        child[i] = fork();
-        if (child[i] == 0) {
-            char go;
-            close(gate[1]);
-            if (read(gate[0], &go, 1) != 0)
-                _exit(9);
-            _exit(is_made_anew(path, LINES));
-        }
-    }
-    close(gate[0]);
-    close(gate[1]);
-    for (int i = 0; i < PROCESSES; i++) {
-        int code = 0;
-        assert_int_equal(waitpid(child[i], &code, 0), child[i]);
-        assert_true(WIFEXITED(code) && WEXITSTATUS(code) <= 1);
-        made += WEXITSTATUS(code);
-    }
-    assert_int_equal(made, 1);
+    assert_int_equal(cache_makers(6, makes_index, path), 1);
     free(path);
 }
 
@@ -221,7 +160,7 @@ static void test_leftovers_go(void **state)
 {
     char *path = big_file("left.jsonl");
     assert_true(is_made_anew(path, LINES));
-    char *kept = kept_file(*state, ".index"), *left = fs_beside(kept);
+    char *kept = cache_kept_file(*state, ".index"), *left = fs_beside(kept);
     buf b = {.data = (char *)(uintptr_t)"half", .size = 4};
     free(test_file(*state, strrchr(left, '/') + 1, &b));
     assert_true(fs_exists(left));
@@ -234,12 +173,6 @@ static void test_leftovers_go(void **state)
 }
 
 /* At most 16 bytes a record, and none in the heap of a process where the index is kept. */
-static size_t heap_bytes(void)
-{
-    struct mallinfo2 now = mallinfo2();
-    return now.uordblks + now.hblkhd;
-}
-
 static void test_memory(void **state)
 {
     (void)state;
@@ -249,10 +182,10 @@ static void test_memory(void **state)
         fs_map map;
         record_index x;
         assert_true(is_made_anew(path, LINES));
-        size_t before = heap_bytes();
+        size_t before = cache_heap_bytes();
         open_index(path, &map, &x);
         assert_int_equal(x.n, LINES);
-        assert_true(heap_bytes() <= before + (kept ? SLACK : 16 * LINES + SLACK));
+        assert_true(cache_heap_bytes() <= before + (kept ? SLACK : 16 * LINES + SLACK));
         index_close(&x);
         fs_map_close(&map);
         setenv("TEQUIO_CACHE", path, 1); /* no folder */
@@ -385,9 +318,9 @@ static void test_a_gzip_file_is_inflated_once(void **state)
             assert_memory_equal(record_set_at(s, i, &n), plain.data + i * 61, 60);
         }
         record_set_close(&s);
-        char *kept = kept_file(*state, ".plain");
+        char *kept = cache_kept_file(*state, ".plain");
         if (again == 0)
-            damage(kept, -1, true);
+            cache_damage(kept, -1, true);
         if (again == 1)
             assert_int_equal(truncate(kept, 1000), 0);
         free(kept);
@@ -404,15 +337,15 @@ static void test_a_gzip_file_is_inflated_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_an_index_is_kept_and_never_believed, fresh_cache, drop_cache),
-        cmocka_unit_test_setup_teardown(test_another_file_has_another_index, fresh_cache, drop_cache),
-        cmocka_unit_test_setup_teardown(test_one_process_makes_it, fresh_cache, drop_cache),
-        cmocka_unit_test_setup_teardown(test_without_a_cache, fresh_cache, drop_cache),
-        cmocka_unit_test_setup_teardown(test_leftovers_go, fresh_cache, drop_cache),
-        cmocka_unit_test_setup_teardown(test_memory, fresh_cache, drop_cache),
-        cmocka_unit_test_setup_teardown(test_folders_and_patterns, fresh_cache, drop_cache),
-        cmocka_unit_test_setup_teardown(test_refusals, fresh_cache, drop_cache),
-        cmocka_unit_test_setup_teardown(test_a_gzip_file_is_inflated_once, fresh_cache, drop_cache),
+        cmocka_unit_test_setup_teardown(test_an_index_is_kept_and_never_believed, cache_fresh, cache_drop),
+        cmocka_unit_test_setup_teardown(test_another_file_has_another_index, cache_fresh, cache_drop),
+        cmocka_unit_test_setup_teardown(test_one_process_makes_it, cache_fresh, cache_drop),
+        cmocka_unit_test_setup_teardown(test_without_a_cache, cache_fresh, cache_drop),
+        cmocka_unit_test_setup_teardown(test_leftovers_go, cache_fresh, cache_drop),
+        cmocka_unit_test_setup_teardown(test_memory, cache_fresh, cache_drop),
+        cmocka_unit_test_setup_teardown(test_folders_and_patterns, cache_fresh, cache_drop),
+        cmocka_unit_test_setup_teardown(test_refusals, cache_fresh, cache_drop),
+        cmocka_unit_test_setup_teardown(test_a_gzip_file_is_inflated_once, cache_fresh, cache_drop),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

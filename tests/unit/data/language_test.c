@@ -71,6 +71,17 @@ static void expect_tokens(const token_array *a, const int64_t *expected, size_t 
 
 /* --- texts to tokens --- */
 
+static status collect(void *user, const token_array *some, error *err)
+{
+    return token_array_add(user, some, "tokens", err);
+}
+
+static status encode_all(const language_tokens *t, const record_source *texts, size_t n, token_array *ret, error *err)
+{
+    *ret = (token_array){.at = NULL};
+    return language_tokens_encode(t, texts, n, collect, ret, err);
+}
+
 static void test_the_end_stands_behind_each_text(void **state)
 {
     (void)state;
@@ -78,14 +89,14 @@ static void test_the_end_stands_behind_each_text(void **state)
     const record_source texts[] = {source("a b"), source("b x rare")};
     token_array a;
     language_tokens *t = opens(&(language_options){.tokenizer = path});
-    assert_int_equal(language_tokens_encode(t, texts, 2, &a, NULL), OK);
+    assert_int_equal(encode_all(t, texts, 2, &a, NULL), OK);
     expect_tokens(&a, (int64_t[]){1, 2, 2, 0, 3}, 5);
     assert_false(language_tokens_is_end(t, 4));
     token_array_fini(&a);
     language_tokens_close(&t);
 
     t = opens(&(language_options){.tokenizer = path, .end_of_text = "<end>"});
-    assert_int_equal(language_tokens_encode(t, texts, 2, &a, NULL), OK);
+    assert_int_equal(encode_all(t, texts, 2, &a, NULL), OK);
     expect_tokens(&a, (int64_t[]){1, 2, 4, 2, 0, 3, 4}, 7);
     assert_int_equal(a.width, 2);
     assert_true(language_tokens_is_end(t, 4));
@@ -105,7 +116,7 @@ static void test_tokens_above_65535_take_four_bytes(void **state)
     token_array a;
     language_tokens *t = opens(&(language_options){.tokenizer = path});
     assert_int_equal(language_tokens_size(t), 70001);
-    assert_int_equal(language_tokens_encode(t, &text, 1, &a, NULL), OK);
+    assert_int_equal(encode_all(t, &text, 1, &a, NULL), OK);
     expect_tokens(&a, (int64_t[]){2, 70000, 1}, 3);
     assert_int_equal(a.width, 4);
     token_array_fini(&a);
@@ -135,10 +146,10 @@ static void test_pieces_have_the_tokens_of_the_whole(void **state)
     tokenizer *t = NULL;
     tokenizer_scratch *s = tokenizer_scratch_create();
     tokenizer_encodings e;
-    token_array a;
+    token_array a = {.at = NULL};
     assert_int_equal(tokenizer_open(example_folder, &t, NULL), OK);
     assert_int_equal(tokenizer_encode(t, &(tokenizer_input){b.data, b.size}, NULL, NULL, s, &e, NULL), OK);
-    assert_int_equal(text_pieces_tokens(t, TOKENIZER_NO_TOKEN, &text, 1, &a, NULL), OK);
+    assert_int_equal(text_pieces_tokens(t, TOKENIZER_NO_TOKEN, &text, 1, collect, &a, NULL), OK);
     assert_int_equal(a.n, e.at[0].n);
     for (size_t i = 0; i < a.n; i++)
         assert_int_equal(((const uint16_t *)a.at)[i], e.at[0].ids[i]);
@@ -174,7 +185,7 @@ static void test_what_is_no_text_is_named_by_its_byte(void **state)
     b.data[bad] = (char)0xFF;
     snprintf(expected, sizeof expected, "'long': byte %zu (ff) begins no UTF-8 character", bad);
     language_tokens *t = opens(&(language_options){.tokenizer = example_folder});
-    assert_int_equal(language_tokens_encode(t, &text, 1, &a, &err), E_DATA);
+    assert_int_equal(encode_all(t, &text, 1, &a, &err), E_DATA);
     if (!strstr(err.text, expected))
         fail_msg("message \"%s\" lacks \"%s\"", err.text, expected);
     language_tokens_close(&t);

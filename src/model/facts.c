@@ -1,6 +1,7 @@
 /* What files a model is made from, as facts. */
 #include "model/initial.h"
 
+#include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/gcs.h"
 #include "model/pretrained.h"
@@ -19,16 +20,29 @@ static status look(const char *given, bool *ret_is_there, error *err)
     return OK;
 }
 
-status model_facts(const config *model, facts_check how, buf *ret, error *err)
+static status facts_of(const config *model, facts_check how, buf *ret, error *err)
 {
     bool is_onnx = strcmp(config_str(model, "type"), "onnx") == 0, is_there;
     const config *pretrained = is_onnx ? NULL : config_section(model, "pretrained");
-    if (how == FACTS_OFF || (!is_onnx && !pretrained))
+    if (!is_onnx && !pretrained)
         return OK;
-    const char *path = config_str(is_onnx ? model : pretrained, "path");
+    const config *names = is_onnx ? model : pretrained;
+    const char *path = config_str(names, "path");
     TRY(look(path, &is_there, err));
     if (!is_there)
         return OK;
-    return is_onnx ? onnx_facts(path, "model.path", how, ret, err)
-                   : pretrained_facts(pretrained, "model.pretrained.path", how, ret, err);
+    char *option = xasprintf("%s.path", config_path(names));
+    status st = is_onnx ? onnx_facts(path, option, how, ret, err)
+                        : pretrained_facts(pretrained, option, how, ret, err);
+    free(option);
+    return st;
+}
+
+status model_facts(const config *model, facts_check how, buf *ret, error *err)
+{
+    const config *teacher = config_section(model, "distillation.teacher");
+    if (how == FACTS_OFF)
+        return OK;
+    TRY(facts_of(model, how, ret, err));
+    return teacher ? facts_of(teacher, how, ret, err) : OK;
 }

@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "model/builders.h"
 #include "model/depth.h"
+#include "model/distillation.h"
 #include "model/groups.h"
 #include "model/prediction.h"
 
@@ -166,6 +167,43 @@ static status choose_moving(graph *g, const json_t *train, const json_t *freeze,
     return OK;
 }
 
+static status take_lessons(net *n, const config *section, const graph *teacher, const net_outputs *outputs,
+                           graph_val *loss, error *err)
+{
+    distillation_teacher t = {.model = config_section(section, "teacher"), .graph = teacher};
+    flat *f = NULL;
+    if (model_outputs(teacher, n->request->batch_size, &t.output, 1) != 1)
+        return FAIL(err, E_CONFIG, "%s: says nothing to each example of a batch", config_path(t.model));
+    TRY(model_flat(teacher, &f, err));
+    t.flat = f;
+    status st = distillation_add(n, section, &t, outputs, loss, err);
+    flat_destroy(&f);
+    return st;
+}
+
+/* Where there is a teacher, the loss is of its answers too. */
+static status distil(net *n, const net_outputs *outputs, graph_val *loss, error *err)
+{
+    const config *section = config_section(n->request->model, "distillation");
+    graph *teacher = NULL;
+    if (!section)
+        return OK;
+    model_request r = {.model = config_section(section, "teacher"),
+                       .fields = n->request->fields,
+                       .n_fields = n->request->n_fields,
+                       .batch_size = n->request->batch_size,
+                       .seed = n->request->seed,
+                       .mode = MODEL_PREDICT,
+                       .precision = n->request->precision};
+    status st = model_build(&r, &teacher, err);
+    if (st == OK)
+        st = take_lessons(n, section, teacher, outputs, loss, err);
+    if (st != OK)
+        error_prepend(err, "%s", config_path(section));
+    graph_destroy(&teacher);
+    return st;
+}
+
 static status fill_graph(graph *g, const model_request *r, error *err)
 {
     const graph_shape one = {.rank = 1, .dim = {1}};
@@ -178,6 +216,8 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     TRY(add_layers(&n, &outputs, err));
     if (r->mode != MODEL_PREDICT)
         TRY(loss_add(&n, &outputs, &loss, err));
+    if (r->mode == MODEL_TRAIN)
+        TRY(distil(&n, &outputs, &loss, err));
     if (outputs.n)
         TRY(graph_rename(g, outputs.at[0], prediction_name(g, outputs.at[0], choice.kind), err));
     TRY(graph_set_precision(g, r->precision, err));

@@ -156,6 +156,43 @@ def soft_loss(logits, label):
     return F.cross_entropy(logits, label, weight=weight, label_smoothing=0.1)
 
 
+TEACHER = "distilled_teacher.safetensors"
+TEACHERS_LAYERS = [{"type": "conv", "filters": 4, "kernel": 3}, "batch_norm", "relu", "flatten",
+                   {"type": "linear", "features": 5}]
+
+
+class Teacher(nn.Module):
+    """In evaluation mode; its weights lie in a file of their own."""
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.batch_norm1 = nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4)
+        self.linear1 = nn.Linear(64, 5)
+        self.batch_norm1.running_mean.uniform_(-1, 1)
+        self.batch_norm1.running_var.uniform_(0.5, 2)
+        self.eval().requires_grad_(False)
+        tensors = {k: v.clone() for k, v in self.state_dict().items() if v.is_floating_point()}
+        save_file(tensors, pathlib.Path(__file__).parent / "data" / TEACHER)
+
+    def forward(self, x):
+        return self.linear1(F.relu(self.batch_norm1(self.conv1(x))).flatten(1))
+
+
+class Distilled(Mlp):
+    """A model beside its teacher, which is none of its modules."""
+    def __init__(self):
+        super().__init__(16, [8], 5)
+        self.teachers = [Teacher()]
+
+    def forward(self, x):
+        return super().forward(x), self.teachers[0].to(x.dtype)(x)
+
+
+def distilled_loss(logits, label):
+    model, teacher = (F.log_softmax(x / 3, 1) for x in logits)
+    soft = F.kl_div(model, teacher, log_target=True, reduction="batchmean")
+    return 0.3 * F.cross_entropy(logits[0], label, label_smoothing=0.1) + 0.7 * 9 * soft
+
+
 def soft_pixels_loss(logits, label, weight):
     return mean_by(F.cross_entropy(logits, label.movedim(-1, 1), reduction="none"), weight)
 
@@ -209,6 +246,9 @@ CASES = {
     "soft_labels": ({"type": "mlp", "hidden": [8], "label_smoothing": 0.1, "class_weights": WEIGHTS}, 0,
                     lambda: Mlp(16, [8], 5),
                     with_label(images((1, 4, 4), 5, 8), lambda: torch.rand(8, 5).softmax(1)), soft_loss),
+    "distilled": ({"type": "mlp", "hidden": [8], "label_smoothing": 0.1, "distillation": {
+        "teacher": {"type": "sequential", "layers": TEACHERS_LAYERS, "pretrained": {"path": TEACHER}},
+        "temperature": 3, "alpha": 0.7}}, 5, Distilled, images((1, 4, 4), 5, 8), distilled_loss),
     "soft_pixels": ({"type": "sequential", "layers": [{"type": "conv", "filters": 3, "kernel": 3}],
                      "sample_weights": "weight"}, 0, lambda: Pixels(3),
                     weighed(with_label(images((2, 5, 4), 5, 4), lambda: torch.rand(4, 5, 4, 3).softmax(-1))),

@@ -189,7 +189,7 @@ static void test_model(void **state)
 
 int main(int argc, char **argv)
 {
-    static const char *const files[] = {"smoothing", "focal", "focal_binary", "soft_labels", "soft_pixels",
+    static const char *const files[] = {"smoothing", "focal", "focal_binary", "soft_labels", "distilled", "soft_pixels",
                                         "weighed_tokens", "weighed_numbers", "unet_bilinear",
                                         "onnx_tied_torchscript", "onnx_tied_dynamo", "onnx_merged",
                                         "onnx_own_loss_torchscript", "onnx_own_loss_dynamo",

@@ -395,6 +395,27 @@ static status check_augment(const json_t *tree, error *err)
     return OK;
 }
 
+/* A teacher knows something, and is asked for the classes that the labels name. */
+static status check_distillation(const json_t *tree, error *err)
+{
+    static const char at[] = "model.distillation.teacher";
+    const json_t *teacher = constraints_value_at(tree, at);
+    const char *loss = json_string_value(constraints_value_at(tree, "model.loss"));
+    const char *type = json_string_value(json_object_get(teacher, "type"));
+    if (!teacher)
+        return OK;
+    if (loss && strcmp(loss, "cross_entropy") != 0)
+        return FAIL(err, E_CONFIG, "model.distillation: model.loss \"%s\" has no classes; it goes with cross_entropy",
+                    loss);
+    if (is_asked(teacher, "distillation"))
+        return FAIL(err, E_CONFIG, "%s.distillation: a teacher is not trained", at);
+    if (json_is_string(json_object_get(teacher, "transformer_model_name")))
+        return FAIL(err, E_CONFIG, "%s.transformer_model_name: of a teacher the settings and pretrained say all", at);
+    if (type && strcmp(type, "onnx") != 0 && !is_asked(teacher, "pretrained"))
+        return FAIL(err, E_CONFIG, "%s.pretrained: is missing: where are the teacher's weights?", at);
+    return OK;
+}
+
 status constraints_check(const json_t *tree, error *err)
 {
     for (size_t i = 0; i < option_limit_count; i++)
@@ -412,6 +433,7 @@ status constraints_check(const json_t *tree, error *err)
     TRY(check_sampler(tree, err));
     TRY(check_augment(tree, err));
     TRY(check_inner_augment(tree, err));
+    TRY(check_distillation(tree, err));
     TRY(check_of_halves(tree, "trainer.half_weight_gradients", err));
     TRY(check_of_halves(tree, "trainer.library_dropout", err));
     return constraints_check_mode(tree, err);

@@ -103,14 +103,15 @@ static status weigh_examples(net *n, loss_terms *t, error *err)
 
 status loss_mean(net *n, loss_terms t, graph_val *ret, error *err)
 {
+    const char *name = t.is_part ? NULL : "loss";
     if (n->loss->sample_weights)
         TRY(weigh_examples(n, &t, err));
     if (t.counts == GRAPH_NONE)
-        return graph_add_1(n->g, OP_REDUCE_MEAN, "loss", &t.each, 1, &(reduce_attr){.drop_dims = true}, ret, err);
+        return graph_add_1(n->g, OP_REDUCE_MEAN, name, &t.each, 1, &(reduce_attr){.drop_dims = true}, ret, err);
     TRY(loss_sum(n, t.each, &t.each, err));
     TRY(loss_sum(n, t.counts, &t.counts, err));
     TRY(loss_by(n, OP_MAX, t.counts, 1e-30, &t.counts, err));
-    return graph_add_1(n->g, OP_DIV, "loss", (graph_val[]){t.each, t.counts}, 2, NULL, ret, err);
+    return graph_add_1(n->g, OP_DIV, name, (graph_val[]){t.each, t.counts}, 2, NULL, ret, err);
 }
 
 /* --- beside the loss --- */

@@ -14,6 +14,7 @@ typedef struct loss_terms {
     graph_val each;   /* f32, a number for each label; axis 0 is the batch's, or all rows of it */
     graph_val counts; /* f32 of the same shape, 0 for a label that does not count; GRAPH_NONE: each counts 1 */
     graph_shape labels; /* [batch, d...], as many as there are numbers */
+    bool is_part;     /* their mean is a part of the loss, and not called so */
 } loss_terms;
 
 const graph_shape *loss_shape_of(const net *n, graph_val v);

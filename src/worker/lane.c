@@ -211,13 +211,13 @@ static status lane_fill(lane *l, const lane_next *what, error *err)
 {
     const data_batch *batch = NULL;
     TRY(loader_take(l->loader, &what->batch, &batch, err));
-    size_t variant = variant_of(l, &batch->shape);
+    size_t which = variant_of(l, &batch->shape);
     status st = exec_refill(l->exec, err);
     if (st == OK)
-        inputs_write(&l->inputs[variant], batch, what->weight);
+        inputs_write(&l->inputs[which], batch, what->weight);
     loader_release(l->loader, batch);
-    l->filled_variant = variant;
-    return st == OK ? exec_upload_inputs(l->exec, variant, err) : st;
+    l->filled_variant = which;
+    return st == OK ? exec_upload_inputs(l->exec, which, err) : st;
 }
 
 /* While a device computes. What fails here fails again, with its own slot. */

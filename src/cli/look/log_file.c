@@ -64,3 +64,13 @@ bool log_file_next(log_file *l)
     take_head(l);
     return true;
 }
+
+void log_file_skip(log_file *l, long bytes)
+{
+    if (fseek(l->file, 0, SEEK_END) != 0)
+        return;
+    long end = ftell(l->file);
+    l->next = end > bytes ? end - bytes : 0;
+    if (l->next > 0)
+        log_file_next(l); /* half a line, or an empty one */
+}

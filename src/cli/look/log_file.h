@@ -29,4 +29,7 @@ void log_file_close(log_file *l);
 /* Reads the next whole line, if there is one; half a line is read again later. False: none. */
 bool log_file_next(log_file *l);
 
+/* Goes on with the first whole line of the file's last `bytes`. */
+void log_file_skip(log_file *l, long bytes);
+
 #endif

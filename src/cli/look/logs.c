@@ -13,7 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FOLLOW_NS = 200 * 1000 * 1000 };
+enum {
+    FOLLOW_NS = 200 * 1000 * 1000,
+    LEAVING = 15, /* looks once the master is gone: other tasks leave after it */
+};
 
 typedef struct logs {
     const args *args;
@@ -123,8 +126,10 @@ static bool runs(const logs *l)
 
 static status print_logs(logs *l, error *err)
 {
+    int looks = args_has(l->args, "follow") ? LEAVING : 0;
     for (bool goes_on = true; goes_on;) {
-        goes_on = args_has(l->args, "follow") && runs(l) && !ferror(stdout);
+        looks = looks && runs(l) ? LEAVING : looks - 1;
+        goes_on = looks > 0 && !ferror(stdout);
         TRY(open_new_files(l, err));
         print_all(l);
         if (goes_on)

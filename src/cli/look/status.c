@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/inspect/kinds.h"
 #include "cli/inspect/text.h"
+#include "cli/look/log_file.h"
 #include "cli/look/status_text.h"
 
 #include "common/base/alloc.h"
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FOLLOW_S = 2 };
+enum { FOLLOW_S = 2, WARNINGS = 5, LOG_TAIL = 256 << 10 };
 
 #define CLEAR "\033[H\033[J"
 
@@ -27,6 +28,27 @@ static void look_fini(look *l)
 {
     json_decref(l->job);
     json_decref(l->live);
+}
+
+/* The last warnings of the master, which hears of all that goes wrong: "warnings" of the job. */
+static void add_warnings(const char *path, json_t *job)
+{
+    char *folder = xasprintf("%s/log", path);
+    json_t *list = json_array();
+    log_file log = {0};
+    if (log_file_open(folder, "master.0", &log, NULL) == OK) {
+        log_file_skip(&log, LOG_TAIL);
+        while (log_file_next(&log)) {
+            json_t *line = log.has_head && log.level <= LOG_WARN ? json_string(log.line) : NULL;
+            if (line)
+                json_array_append_new(list, line);
+            if (json_array_size(list) > WARNINGS)
+                json_array_remove(list, 0);
+        }
+    }
+    json_object_set_new(job, "warnings", list);
+    log_file_close(&log);
+    free(folder);
 }
 
 static status look_at(const char *path, look *ret, error *err)
@@ -43,6 +65,8 @@ static status look_at(const char *path, look *ret, error *err)
     if (st == OK)
         st = live_file_read(d, &l.live, err);
     jobdir_close(&d);
+    if (st == OK)
+        add_warnings(path, l.job);
     if (st == OK)
         *ret = l;
     else

@@ -188,6 +188,15 @@ static void add_waits(const json_t *live, buf *ret)
     }
 }
 
+static void add_warnings(const json_t *job, buf *ret)
+{
+    size_t i;
+    json_t *line;
+    json_array_foreach(json_object_get(job, "warnings"), i, line)
+        buf_addf(ret, "%s  %s\n", i ? "" : "the master's last warnings\n",
+                 json_is_string(line) ? json_string_value(line) : "?");
+}
+
 /* --- all of it --- */
 
 static void add_head(const json_t *job, const json_t *live, buf *ret)
@@ -204,21 +213,10 @@ static void add_head(const json_t *job, const json_t *live, buf *ret)
         buf_addf(ret, "  the last start ended: %s\n", end);
 }
 
-void status_text(const json_t *job, const json_t *live, double now, buf *ret)
+/* What was told of a job that runs. */
+static void add_life(const json_t *live, double now, buf *ret)
 {
-    bool runs = strcmp(inspect_str(job, "state"), "running") == 0;
-    double age = live ? now - number(live, "time", now) : 0;
-    add_head(job, live, ret);
-    if (live)
-        add_training(live, ret);
-    add_metrics(job, ret);
-    add_checkpoints(job, live, ret);
-    if (!runs)
-        return;
-    if (!live) {
-        buf_adds(ret, "  nothing is told of its tasks yet\n");
-        return;
-    }
+    double age = now - number(live, "time", now);
     if (age > OLD_S) {
         buf_adds(ret, "  this was told ");
         add_time(ret, age);
@@ -226,4 +224,19 @@ void status_text(const json_t *job, const json_t *live, double now, buf *ret)
     }
     add_waits(live, ret);
     add_tasks(live, ret);
+}
+
+void status_text(const json_t *job, const json_t *live, double now, buf *ret)
+{
+    bool runs = strcmp(inspect_str(job, "state"), "running") == 0;
+    add_head(job, live, ret);
+    if (live)
+        add_training(live, ret);
+    add_metrics(job, ret);
+    add_checkpoints(job, live, ret);
+    if (runs && live)
+        add_life(live, now, ret);
+    else if (runs)
+        buf_adds(ret, "  nothing is told of its tasks yet\n");
+    add_warnings(job, ret);
 }

@@ -85,13 +85,17 @@ static void waits_and_silence(void **state)
 static void ended(void **state)
 {
     (void)state;
-    expect("{\"dir\": \"a\", \"state\": \"failed\", \"end\": \"no room\", \"job_id\": \"1\", \"starts\": 1}",
+    expect("{\"dir\": \"a\", \"state\": \"failed\", \"end\": \"no room\", \"job_id\": \"1\", \"starts\": 1, "
+           "\"warnings\": [\"one\", \"two\"]}",
            LIVE "\"workers\": [" WORKER("0", "at work", "0") "], \"waits\": [\"for=x\"]}", 1e6,
            "a: failed\n"
            "  job 1, start 1\n"
            "  the last start ended: no room\n"
            "  step 10/40  epoch 2/5  loss 0.2500  rate 0.1  80 examples/s  eta 1:05\n"
-           "  checkpoints none  best 3  an evaluation is awaited\n");
+           "  checkpoints none  best 3  an evaluation is awaited\n"
+           "the master's last warnings\n"
+           "  one\n"
+           "  two\n");
 }
 
 /* A file of somebody else's: nothing is believed. */

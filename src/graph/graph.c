@@ -317,6 +317,16 @@ void graph_param_order(const graph *g, graph_val *ret)
     free(keys);
 }
 
+void graph_append_node(graph *g, const graph_node *n)
+{
+    GROW(g->nodes, g->cap_nodes, g->n_nodes + 1);
+    for (int32_t k = 0; k < n->n_out; k++) {
+        if (n->out[k] != GRAPH_NONE)
+            g->values[n->out[k]].def = g->n_nodes;
+    }
+    g->nodes[g->n_nodes++] = *n;
+}
+
 void graph_reindex(graph *g)
 {
     names_clear(&g->value_names);

@@ -1,4 +1,4 @@
-/* The inside of a graph, for graph.c, add.c, backward.c and precision.c alone. Threads: as graph.h. */
+/* The inside of a graph, for graph.c, add.c, splice.c, backward.c and precision.c alone. Threads: as graph.h. */
 #ifndef TEQUIO_GRAPH_INTERNAL_H
 #define TEQUIO_GRAPH_INTERNAL_H
 
@@ -29,6 +29,9 @@ const char *graph_shape_defect(const graph_shape *s, dtype t);
 
 /* Copies `value`, whose name nothing else has. */
 graph_val graph_append_value(graph *g, const graph_value *value);
+
+/* A node that was in the list before; its outputs are made here from now on. */
+void graph_append_node(graph *g, const graph_node *n);
 
 /* `base` if it is free, otherwise with a number behind it. */
 const char *graph_free_name(graph *g, const names *taken, const char *base, int32_t number);

@@ -36,16 +36,6 @@ static status round_factors(graph *g, graph_node *n, dtype to, graph_val *rounde
     return OK;
 }
 
-static void append_node(graph *g, const graph_node *n)
-{
-    GROW(g->nodes, g->cap_nodes, g->n_nodes + 1);
-    for (int32_t k = 0; k < n->n_out; k++) {
-        if (n->out[k] != GRAPH_NONE)
-            g->values[n->out[k]].def = g->n_nodes;
-    }
-    g->nodes[g->n_nodes++] = *n;
-}
-
 /* The nodes are appended anew, each behind what rounds its factors. */
 static status round_all(graph *g, dtype to, error *err)
 {
@@ -59,7 +49,7 @@ static status round_all(graph *g, dtype to, error *err)
     status st = OK;
     for (int32_t i = 0; i < n_nodes && st == OK; i++) {
         st = round_factors(g, &nodes[i], to, rounded, err);
-        append_node(g, &nodes[i]);
+        graph_append_node(g, &nodes[i]);
     }
     graph_reindex(g);
     free(rounded);

@@ -6,6 +6,7 @@
 #include "model/depth.h"
 #include "model/distillation.h"
 #include "model/groups.h"
+#include "model/lora.h"
 #include "model/prediction.h"
 
 #include <fnmatch.h>
@@ -82,6 +83,7 @@ static status add_outputs(net *n, net_outputs *ret, error *err)
     *ret = (net_outputs){.loss = GRAPH_NONE};
     TRY(find_architecture(model, &build, err));
     TRY(build(n, model, ret, err));
+    TRY(lora_add(n, ret, err));
     if (ret->n == 0 && ret->loss != GRAPH_NONE)
         return OK;
     if (ret->n < 1 || graph_value_at(n->g, ret->at[0])->kind != VAL_TEMP)
@@ -228,6 +230,7 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     if (r->mode != MODEL_TRAIN)
         return OK;
     TRY(choose_moving(g, r->train, r->freeze, err));
+    TRY(lora_freeze(g, r->model, err));
     TRY(groups_assign(g, r->model, r->no_grad, r->optimizer, err));
     TRY(depth_assign(g, r->optimizer, err));
     TRY(graph_input(g, "slot.weight", DT_F32, one, &weight, err));

@@ -47,6 +47,7 @@ typedef struct model_request {
     const json_t *train;            /* of those that do, though their file may not say it; or NULL. In
                                      * all modes: what moves is no constant */
     const json_t *no_grad;          /* expressions for names of parameters that do not move; or NULL */
+    bool merged;                    /* without the adapters of model.lora, whose weights hold them (lora.h) */
     const json_t *optimizer;        /* the section trainer.optimizer, for its groups; or NULL */
     graph_precision precision;      /* of products */
     bool half_weight_gradients;     /* may be, of convolutions (graph/precision.h) */

@@ -6,6 +6,7 @@
 #include "common/base/half.h"
 #include "graph/graph.h"
 #include "model/allennlp_names.h"
+#include "model/lora.h"
 #include "model/weight_files.h"
 
 #include <fnmatch.h>
@@ -105,9 +106,11 @@ static void name_as_here(reading *r, const flat *f, source *s)
     s->name = is_whole || flat_find(f, ours) >= 0 ? ours : name;
 }
 
-/* Heads are not in every checkpoint of a network. */
+/* Heads are not in every checkpoint of a network, and adapters of a new one in none. */
 static bool may_be_drawn(const reading *r, const char *name)
 {
+    if (lora_is_adapter(name))
+        return true;
     return r->names && (!begins_with(name, r->names->ours) || strstr(name, ".pooler."));
 }
 

@@ -1,6 +1,7 @@
 #include "model/trainable.h"
 
 #include "common/base/alloc.h"
+#include "model/lora.h"
 #include "onnx/import.h"
 #include "onnx/moves.h"
 
@@ -40,7 +41,7 @@ void trainable_fini(trainable *m)
 
 /* --- parameters of the graph --- */
 
-static void add_param(trainable *m, const graph_value *value, const onnx_model *file,
+static void add_param(trainable *m, const graph_value *value, const char *why_frozen, const onnx_model *file,
                       const onnx_moves *moves)
 {
     const tensor_decl *d = value->param;
@@ -49,20 +50,26 @@ static void add_param(trainable *m, const graph_value *value, const onnx_model *
     onnx_weight w;
     if (file && d->init.kind == INIT_PUSHED && onnx_weight_find(file, value->name, &w))
         move = onnx_moves_of(moves, value->name, file->proto->graph->initializer[w.initializer]);
+    if (lora_is_adapter(d->name))
+        move = (onnx_move){.moves = true, .why = "adapters of model.lora"};
     if (d->kind == TENSOR_STATE)
         add(m, "state", "running statistics, which follow the batches", false, value->name, n);
     else if (d->kind == TENSOR_FROZEN && move.moves)
-        add(m, "stays", "named by trainer.freeze or trainer.no_grad", false, value->name, n);
+        add(m, "stays", why_frozen, false, value->name, n);
     else
         add(m, d->kind == TENSOR_FROZEN ? "stays" : "moves", move.why, move.is_guess, value->name, n);
 }
 
-static void add_params(trainable *m, const graph *g, const onnx_model *file, const onnx_moves *moves)
+static void add_params(trainable *m, const graph *g, const config *job, const onnx_model *file,
+                       const onnx_moves *moves)
 {
+    const char *why_frozen = config_has(job, "model.lora")
+                                 ? "beside the adapters of model.lora, or named by trainer.freeze or trainer.no_grad"
+                                 : "named by trainer.freeze or trainer.no_grad";
     for (graph_val v = 0; v < graph_n_values(g); v++) {
         const graph_value *value = graph_value_at(g, v);
         if (value->kind == VAL_PARAM)
-            add_param(m, value, file, moves);
+            add_param(m, value, why_frozen, file, moves);
     }
 }
 
@@ -105,7 +112,7 @@ static status of_file(const config *job, const graph *g, trainable *m, error *er
     const char **globs = globs_of(job, &n);
     status st = onnx_moves_create(file, globs, n, &moves, err);
     if (st == OK) {
-        add_params(m, g, file, moves);
+        add_params(m, g, job, file, moves);
         add_constants(m, g, file, moves);
     }
     onnx_moves_destroy(&moves);
@@ -119,7 +126,7 @@ status trainable_of(const config *job, const graph *g, trainable *ret, error *er
     *ret = (trainable){.n = 0};
     if (strcmp(config_str(job, "model.type"), "onnx") == 0)
         return of_file(job, g, ret, err);
-    add_params(ret, g, NULL, NULL);
+    add_params(ret, g, job, NULL, NULL);
     return OK;
 }
 

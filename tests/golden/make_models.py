@@ -28,7 +28,7 @@ from torchvision.ops import sigmoid_focal_loss
 
 import image_models
 from torch_models import (BertQa, Cnn, Dlrm, FrameCnn, Gpt2, Layers, Mlp, NarrowR2Plus1D, WideDeep,
-                          resnet18, resnet34, resnet50, vit)
+                          lora, resnet18, resnet34, resnet50, vit)
 
 STEPS, BATCHES = 10, 5    # each batch is used twice
 
@@ -259,6 +259,14 @@ CASES = {
     "weighed_numbers": ({"type": "mlp", "hidden": [8], "loss": "mean_squared_error", "sample_weights": "weight"}, 0,
                         lambda: Mlp(16, [8], 2),
                         weighed(with_label(images((1, 4, 4), 5, 8), lambda: torch.randn(8, 2))), numbers_loss),
+    "lora": ({"type": "mlp", "hidden": [12, 9],
+              "lora": {"patterns": ["fc[12]"], "rank": 3, "alpha": 6, "modules_to_save": ["fc3", "fc1.bias"]}}, 5,
+             lambda: lora(Mlp(16, [12, 9], 5), ["fc1", "fc2"], 3, 6, ["fc3", "fc1.bias"]),
+             images((1, 4, 4), 5, 8), F.cross_entropy),
+    "lora_gpt2": ({"type": "transformer_lm", "context": 8, "width": 8, "num_layers": 1, "num_heads": 2, "dropout": 0,
+                   "lora": {"patterns": ["c_attn", "mlp.c_proj"], "rank": 2, "alpha": 3}}, 11,
+                  lambda: lora(Gpt2(11, 8, 8, 1, 2), ["h.0.attn.c_attn", "h.0.mlp.c_proj"], 2, 3, []),
+                  text(11, 6, 4), token_loss),
     "cnn": ({"type": "cnn", "channels": [6, 8], "hidden": [24]}, 10,
             lambda: Cnn([6, 8], [24], 12, 10), images((3, 12, 12), 10, 8), F.cross_entropy),
     "sequential": ({"type": "sequential", "layers": LAYERS}, 10,
@@ -332,7 +340,7 @@ def train(make_optimizer, rate, model, first, batches, loss_of, dtype):
         loss.backward()
         losses.append(loss.item())
         grads = grads or {k: p.grad.clone()
-                          for k, p in model.named_parameters(remove_duplicate=False)}
+                          for k, p in model.named_parameters(remove_duplicate=False) if p.requires_grad}
         states = states or {k: v.clone() for k, v in model.named_buffers() if v.is_floating_point()}
         optimizer.step()
     return torch.tensor(losses, dtype=dtype), grads, states

@@ -190,7 +190,7 @@ static void test_model(void **state)
 int main(int argc, char **argv)
 {
     static const char *const files[] = {"smoothing", "focal", "focal_binary", "soft_labels", "distilled", "soft_pixels",
-                                        "weighed_tokens", "weighed_numbers", "unet_bilinear",
+                                        "weighed_tokens", "weighed_numbers", "unet_bilinear", "lora", "lora_gpt2",
                                         "onnx_tied_torchscript", "onnx_tied_dynamo", "onnx_merged",
                                         "onnx_own_loss_torchscript", "onnx_own_loss_dynamo",
                                         "onnx_only_loss_torchscript", "onnx_only_loss_dynamo",

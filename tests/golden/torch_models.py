@@ -155,6 +155,37 @@ class Conv1D(nn.Module):
         return x @ self.weight + self.bias
 
 
+class Adapter(nn.Module):
+    """PEFT's formula beside a linear layer: y + (x A) B alpha / rank; a Conv1D's lie as its weight does."""
+
+    def __init__(self, layer, rank, alpha):
+        super().__init__()
+        self.scale, self.is_conv1d = alpha / rank, isinstance(layer, Conv1D)
+        inputs, outputs = layer.weight.shape if self.is_conv1d else layer.weight.shape[::-1]
+        bare = lambda *size: nn.ParameterDict({"weight": nn.Parameter(torch.randn(size) * 0.2)})
+        turn = 1 if self.is_conv1d else -1
+        self.lora_A, self.lora_B = bare(*(inputs, rank)[::turn]), bare(*(rank, outputs)[::turn])
+        self.weight, self.bias = layer.weight, layer.bias
+
+    def forward(self, x):
+        a, b = self.lora_A["weight"], self.lora_B["weight"]
+        a, b = (a, b) if self.is_conv1d else (a.T, b.T)
+        y = x @ self.weight + self.bias if self.is_conv1d else F.linear(x, self.weight, self.bias)
+        return y + x @ a @ b * self.scale
+
+
+def lora(model, layers, rank, alpha, saved):
+    """The model with adapters, which alone move, but for what begins with one of `saved`."""
+    for name in layers:
+        owner, _, last = name.rpartition(".")
+        owner = model.get_submodule(owner)
+        new = Adapter(owner.get_submodule(last), rank, alpha)
+        owner.add_module(last, new)
+    for name, p in model.named_parameters():
+        p.requires_grad = "lora_" in name or any(name.startswith(s) for s in saved)
+    return model
+
+
 class Gpt2Block(nn.Module):
     def __init__(self, width, heads):
         super().__init__()

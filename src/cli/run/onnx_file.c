@@ -5,6 +5,7 @@
 #include "common/base/json.h"
 #include "common/store/weights.h"
 #include "data/data.h"
+#include "model/lora.h"
 #include "model/model.h"
 #include "onnx/export.h"
 
@@ -41,6 +42,7 @@ static status build_both(const onnx_file_request *r, const weights *w, graph *re
         .model = config_section(r->config, "model"),
         .seed = (uint64_t)config_int(r->config, "random_seed"),
         .mode = MODEL_PREDICT,
+        .merged = true,
         .train = config_json(r->config, "trainer.train"),
     };
     request.fields = dataset_fields(data, &request.n_fields);
@@ -161,8 +163,9 @@ status onnx_file_write(const onnx_file_request *request, error *err)
     TRY(weights_open(request->model, &w, err));
     gather_metadata(request->model, w, &meta);
     bool is_file = strcmp(config_str(request->config, "model.type"), "onnx") == 0;
-    status st = is_file ? write_original(request, w, &meta, err)
-                        : write_built(request, w, &meta, err);
+    status st = lora_merge(config_section(request->config, "model"), &w, err);
+    if (st == OK)
+        st = is_file ? write_original(request, w, &meta, err) : write_built(request, w, &meta, err);
     weights_close(&w);
     return st;
 }

@@ -7,6 +7,7 @@
 #include "cli/use/trained_model.h"
 #include "common/base/alloc.h"
 #include "common/store/weights.h"
+#include "model/lora.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,11 +21,30 @@ static int64_t elements(const weights *w)
     return sum;
 }
 
-static status export_safetensors(const trained_model *s, const char *path, error *err)
+static bool has_adapters(const weights *w)
+{
+    bool has = false;
+    for (size_t i = 0; i < weights_count(w); i++)
+        has = has || lora_is_adapter(weights_at(w, i)->name);
+    return has;
+}
+
+/* Only adapters need the configuration. */
+static status merge(const args *a, trained_model *s, weights **w, error *err)
+{
+    if (!has_adapters(*w))
+        return OK;
+    TRY(trained_model_configure(s, args_text(a, "config"), NULL, err));
+    return lora_merge(config_section(s->config, "model"), w, err);
+}
+
+static status export_safetensors(const args *a, trained_model *s, const char *path, error *err)
 {
     weights *w = NULL;
     TRY(weights_open(s->model, &w, err));
-    status st = weights_write(w, path, err);
+    status st = merge(a, s, &w, err);
+    if (st == OK)
+        st = weights_write(w, path, err);
     if (st == OK)
         printf("%s: %zu tensors of '%s', %" PRId64 " numbers\n", path, weights_count(w), s->model,
                elements(w));
@@ -52,7 +72,7 @@ static status export_model(const args *a, trained_model *s, error *err)
                     format ? "output" : "format");
     TRY(trained_model_find(a->operands[0], s, err));
     if (strcmp(format, "safetensors") == 0)
-        return export_safetensors(s, path, err);
+        return export_safetensors(a, s, path, err);
     if (strcmp(format, "onnx") == 0)
         return export_onnx(a, s, path, err);
     TRY(trained_model_configure(s, args_text(a, "config"), NULL, err));
@@ -74,7 +94,7 @@ static const flag export_flags[] = {
     {"format", 0, FLAG_CHOICE, "onnx|safetensors|huggingface", OUTPUT,
      "onnx: the network in evaluation mode and its weights. safetensors: the weights under the names "
      "that PyTorch gives them. huggingface: a folder with config.json and model.safetensors, which "
-     "transformers loads.",
+     "transformers loads. In all of them adapters of model.lora are in the weights that they are of.",
      0, 0},
     {"output", 'o', FLAG_PATH, "FILE", OUTPUT,
      "The file, which is there once it is whole; with huggingface the folder.", 0, 0},
@@ -83,7 +103,8 @@ static const flag export_flags[] = {
      "train_data_path.",
      0, 0},
     {"config", 0, FLAG_PATH, "CONFIG", INPUT,
-     "With onnx and huggingface: the model's configuration; default: config.json of the job that made it.", 0, 0},
+     "With onnx and huggingface, and where there are adapters: the model's configuration; default: config.json of the "
+     "job that made it.", 0, 0},
 };
 
 const command command_export = {

@@ -5,6 +5,7 @@
 #include "common/base/json.h"
 #include "common/store/weights.h"
 #include "model/huggingface.h"
+#include "model/lora.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +88,9 @@ status export_huggingface(const trained_model *s, const char *folder, error *err
 {
     weights *w = NULL;
     TRY(weights_open(s->model, &w, err));
-    status st = write_folder(s, w, folder, err);
+    status st = lora_merge(config_section(s->config, "model"), &w, err);
+    if (st == OK)
+        st = write_folder(s, w, folder, err);
     if (st == OK)
         printf("%s: the network of '%s', %zu tensors\n", folder, s->model, weights_count(w));
     weights_close(&w);

@@ -10,9 +10,11 @@ struct weights {
     char *origin;
     int64_t step;
     st_file *file;      /* of a file; otherwise: */
-    flat *flat;
+    flat *flat;         /* of a checkpoint; NULL: of other weights */
     float *values;      /* [flat->n_elements] */
-    st_tensor *tensors; /* [flat->n_tensors], into `values` */
+    st_tensor *tensors; /* [n], into `values`, or what `base` has */
+    size_t n;
+    weights *base;
 };
 
 static bool is_folder(const char *path)
@@ -23,6 +25,7 @@ static bool is_folder(const char *path)
 
 static void point_at_tensors(weights *w)
 {
+    w->n = (size_t)w->flat->n_tensors;
     w->tensors = xcalloc((size_t)w->flat->n_tensors + 1, sizeof *w->tensors);
     for (int32_t i = 0; i < w->flat->n_tensors; i++) {
         const tensor_decl *t = &w->flat->tensors[i];
@@ -84,12 +87,23 @@ status weights_open(const char *path, weights **ret, error *err)
     return st;
 }
 
+void weights_replace(weights **base, const st_tensor *tensors, size_t n, void *values, weights **ret)
+{
+    weights *w = xcalloc(1, sizeof *w);
+    *w = (weights){.origin = xstrdup((*base)->origin), .step = (*base)->step, .values = values, .n = n, .base = *base};
+    w->tensors = xcalloc(n + 1, sizeof *w->tensors);
+    memcpy(w->tensors, tensors, n * sizeof *tensors);
+    *base = NULL;
+    *ret = w;
+}
+
 void weights_close(weights **w)
 {
     weights *x = *w;
     if (!x)
         return;
     st_close(&x->file);
+    weights_close(&x->base);
     if (x->flat)
         flat_destroy(&x->flat);
     mem_free(x->values);
@@ -111,7 +125,7 @@ int64_t weights_step(const weights *w)
 
 size_t weights_count(const weights *w)
 {
-    return w->file ? st_count(w->file) : (size_t)w->flat->n_tensors;
+    return w->file ? st_count(w->file) : w->n;
 }
 
 const st_tensor *weights_at(const weights *w, size_t i)
@@ -123,17 +137,20 @@ const st_tensor *weights_find(const weights *w, const char *name)
 {
     if (w->file)
         return st_find(w->file, name);
-    int32_t found = flat_find(w->flat, name);
+    int32_t found = w->flat ? flat_find(w->flat, name) : -1;
+    for (size_t i = 0; !w->flat && i < w->n; i++)
+        if (strcmp(w->tensors[i].name, name) == 0)
+            return &w->tensors[i];
     return found < 0 ? NULL : &w->tensors[found];
 }
 
-static status write_tensors(const st_file *f, const char *path, error *err)
+static status write_tensors(const weights *w, const char *path, error *err)
 {
     const st_meta meta[] = {{"format", "pt"}};
-    size_t n = st_count(f);
+    size_t n = weights_count(w);
     st_tensor *tensors = xcalloc(n + 1, sizeof *tensors);
     for (size_t i = 0; i < n; i++)
-        tensors[i] = *st_at(f, i);
+        tensors[i] = *weights_at(w, i);
     st_writer *to = NULL;
     status st;
     TRY_OUT(st, st_writer_open(path, tensors, n, meta, COUNT_OF(meta), &to, err));
@@ -148,6 +165,5 @@ out:
 
 status weights_write(const weights *w, const char *path, error *err)
 {
-    return w->file ? write_tensors(w->file, path, err)
-                   : checkpoint_export(w->flat, w->values, path, err);
+    return w->flat ? checkpoint_export(w->flat, w->values, path, err) : write_tensors(w, path, err);
 }

@@ -17,6 +17,9 @@ MUST_USE status weights_open(const char *path, weights **ret, error *err);
 /* Those of an open checkpoint, which may be closed then. `origin` names it in messages. */
 MUST_USE status weights_of_checkpoint(const checkpoint *c, const char *origin, weights **ret,
                                       error *err);
+/* Those of *base, which belongs to *ret from now on and is NULL, but for `tensors`: these alone, in this order, some of
+ * them with data in `values`, which belongs to *ret too (common/base/alloc.h's mem_alloc). */
+void weights_replace(weights **base, const st_tensor *tensors, size_t n, void *values, weights **ret);
 void weights_close(weights **w);
 
 const char *weights_origin(const weights *w);   /* where they come from */

@@ -19,6 +19,7 @@ typedef enum flag_kind {
     FLAG_SWITCH, /* takes no value */
     FLAG_OPTION, /* a switch that may have one in its own word, --flag=value; the last one counts */
     FLAG_TEXT,
+    FLAG_TEXT_OR_EMPTY,
     FLAG_COUNT,  /* an integer in [min, max] */
     FLAG_CHOICE, /* one of the words in `value`, separated by '|' */
     FLAG_ENUM,   /* likewise, in any spelling (common/base/enum_name.h) */

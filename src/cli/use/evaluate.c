@@ -3,6 +3,8 @@
  * the job that made the model, unless another is given.
  */
 #include "cli/commands.h"
+#include "cli/use/allennlp_flags.h"
+#include "cli/use/evaluation_files.h"
 #include "cli/use/evaluation_tables.h"
 #include "cli/use/predictions.h"
 #include "cli/use/shares.h"
@@ -42,18 +44,28 @@ static json_t *result_json(const result *r, const char *model, const char *data)
     return o;
 }
 
-static status print_result(const result *r, const args *a, const char *model, const char *data, error *err)
+/* As JSON, or as tables; and into the file of its metrics. Of several data the keys have the data's name before them,
+ * and are gathered in `all`. */
+static status tell(const result *r, const args *a, const char *model, const evaluation_files *f, json_t *all,
+                   error *err)
 {
-    const char *file = args_text(a, "output-file");
-    json_t *o = result_json(r, model, data);
+    json_t *o = result_json(r, model, f->data), *value;
+    const char *key;
     if (r->details && !args_has(a, "json")) {
         evaluation_tables_print(o);
-    } else {
+    } else if (!all) {
         char *text = json_dumps(o, JSON_INDENT(2));
         puts(text);
         free(text);
     }
-    status st = file ? json_write_file(file, o, err) : OK;
+    json_object_foreach(o, key, value)
+    {
+        char *name = xasprintf("%s_%s", f->name, key);
+        if (all && strcmp(key, "model") != 0)
+            json_object_set(all, name, value);
+        free(name);
+    }
+    status st = f->metrics ? json_write_file(f->metrics, o, err) : OK;
     json_decref(o);
     return st;
 }
@@ -83,17 +95,14 @@ static status choose_data(const args *a, const trained_model *s, const char **re
                        "--data");
 }
 
-static status evaluate(const args *a, trained_model *s, error *err)
+static status evaluate_one(const args *a, trained_model *s, const evaluation_files *f, json_t *all, error *err)
 {
-    const char *data = NULL;
-    TRY(trained_model_take(s, a, err));
-    TRY(choose_data(a, s, &data, err));
     evaluator_request request = {
         .config = s->config,
         .model = s->model,
         .batch_size = args_count(a, "batch-size", 0),
         .batch_key = "--batch-size",
-        .data_path = data,
+        .data_path = f->data,
         .vocabulary = s->vocabulary,
         .details = {.per_class = args_has(a, "per-class"), .temperature = args_has(a, "temperature"),
                     .errors = args_count(a, "errors", 0)},
@@ -104,12 +113,56 @@ static status evaluate(const args *a, trained_model *s, error *err)
     result found = {.details = NULL};
     TRY(evaluate_shared(&request, args_count(a, "workers", 1), &found, err));
     const char *named = s->unpacked ? a->operands[0] : s->model;
-    status st = print_result(&found, a, named, data, err);
+    status st = tell(&found, a, named, f, all, err);
     if (st == OK && request.details.temperature)
-        st = temperature_keep(s, json_object_get(found.details, "temperature"), data, err);
+        st = temperature_keep(s, json_object_get(found.details, "temperature"), f->data, err);
     result_fini(&found);
-    predictions lines = {.path = args_text(a, "predictions-output-file")};
+    predictions lines = {.path = f->predictions};
     return st == OK && lines.path ? predictions_write(&lines, &request, err) : st;
+}
+
+/* Processes cannot be started again, and one temperature is kept. */
+static status check_several(const args *a, size_t n, error *err)
+{
+    static const char *const alone[] = {"workers", "temperature"};
+    for (size_t i = 0; n > 1 && i < COUNT_OF(alone); i++)
+        if (args_has(a, alone[i]))
+            return FAIL(err, E_USAGE, "evaluate: --%s goes with one file of examples, not with %zu", alone[i], n);
+    return OK;
+}
+
+static status evaluate_files(const args *a, trained_model *s, arena *memory, error *err)
+{
+    size_t n;
+    const char *data = NULL;
+    const evaluation_files *files;
+    TRY(choose_data(a, s, &data, err));
+    TRY(evaluation_files_read(a, data, memory, &files, &n, err));
+    TRY(check_several(a, n, err));
+    if (n == 1)
+        return evaluate_one(a, s, files, NULL, err);
+    json_t *all = json_pack("{s:s}", "model", s->unpacked ? a->operands[0] : s->model);
+    status st = OK;
+    for (size_t i = 0; i < n && st == OK; i++)
+        st = evaluate_one(a, s, &files[i], all, err);
+    bool has_tables = (args_has(a, "per-class") || args_has(a, "errors")) && !args_has(a, "json");
+    char *text = st == OK && !has_tables ? json_dumps(all, JSON_INDENT(2)) : NULL;
+    if (text)
+        puts(text);
+    free(text);
+    json_decref(all);
+    return st;
+}
+
+static status evaluate(const args *a, trained_model *s, error *err)
+{
+    TRY(allennlp_flags_check(a, err));
+    TRY(trained_model_take(s, a, err));
+    TRY(allennlp_flags_extend(a, s->config, err));
+    arena *memory = arena_create();
+    status st = evaluate_files(a, s, memory, err);
+    arena_destroy(&memory);
+    return st;
 }
 
 static int run_evaluate(const args *a, error *err)
@@ -126,13 +179,14 @@ static int run_evaluate(const args *a, error *err)
 
 static const flag evaluate_flags[] = {
     {"data", 0, FLAG_PATH, "PATH", INPUT,
-     "The examples, all of them; FILE says the same. Default: those of validation_data_path that "
-     "validation_dataset_reader reads.",
+     "The examples, all of them; FILE says the same, and both take several paths parted by commas. Default: those of "
+     "validation_data_path that validation_dataset_reader reads.",
      0, 0},
     SUBJECT_RANGE_FLAG(INPUT),
     {"config", 0, FLAG_PATH, "CONFIG", INPUT,
      "The model's configuration; default: config.json of the job that made it.", 0, 0},
     SUBJECT_ALLENNLP_FLAGS(INPUT, 'o'),
+    ALLENNLP_EVALUATE_FLAGS(INPUT),
     SUBJECT_BATCH_FLAG(INPUT),
     SUBJECT_DEVICE_FLAGS(INPUT),
     {"workers", 0, FLAG_COUNT, "N", INPUT,
@@ -145,9 +199,13 @@ static const flag evaluate_flags[] = {
      "Fit the temperature that makes the model's probabilities right on these data, which the model should not have "
      "been trained on, and keep it beside the model: predict --temperature fitted takes it.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, TELL, "Print JSON where the flags above would print tables.", 0, 0},
-    {"output-file", 0, FLAG_PATH, "FILE", OUTPUT, "Write the metrics there too, as JSON.", 0, 0},
+    {"output-file", 0, FLAG_PATH, "FILE", OUTPUT,
+     "Write the metrics there too, as JSON; of several data as many files, parted by commas.", 0, 0},
     {"predictions-output-file", 0, FLAG_PATH, "FILE", OUTPUT,
-     "Write what the model says to each example there, as lines of JSON (predict).", 0, 0},
+     "Write what the model says to each example there, as lines of JSON (predict); likewise.", 0, 0},
+    {"auto-names", 0, FLAG_CHOICE, "NONE|METRICS|PREDS|ALL", OUTPUT,
+     "Name these files after the data, dev.outputs and dev.preds beside dev.jsonl: those of metrics, of predictions, "
+     "or both.", 0, 0},
 };
 
 const command command_evaluate = {

@@ -3,11 +3,14 @@
  * command of that name gives it.
  */
 #include "cli/commands.h"
+#include "cli/use/allennlp_flags.h"
 #include "cli/use/predictions.h"
 #include "cli/use/temperature.h"
 #include "cli/use/trained_model.h"
 #include "common/base/alloc.h"
 #include "common/base/log.h"
+
+#include <string.h>
 
 static status predict(const args *a, trained_model *s, error *err)
 {
@@ -18,7 +21,11 @@ static status predict(const args *a, trained_model *s, error *err)
     if (args_has(a, "predictor"))
         LOG_W("ALLENNLP", "--predictor %s is ignored: lines of JSON follow from the model's loss",
               args_text(a, "predictor"));
+    const char *choice = args_text(a, "dataset-reader-choice");
+    TRY(allennlp_flags_check(a, err));
     TRY(trained_model_take(s, a, err));
+    if (choice && strcmp(choice, "train") == 0)
+        TRY(trained_model_read_as_training(s, err));
     evaluator_request request = {
         .config = s->config,
         .model = s->model,
@@ -62,7 +69,9 @@ static const flag predict_flags[] = {
     SUBJECT_BATCH_FLAG(INPUT),
     SUBJECT_DEVICE_FLAGS(INPUT),
     {"use-dataset-reader", 0, FLAG_SWITCH, NULL, INPUT, "As AllenNLP's flag: it is always so.", 0, 0},
-    {"dataset-reader-choice", 0, FLAG_CHOICE, "validation", INPUT, "As AllenNLP's flag: it is always so.", 0, 0},
+    {"dataset-reader-choice", 0, FLAG_CHOICE, "train|validation", INPUT,
+     "Which reader: train is dataset_reader, without what only training does. Default: validation.", 0, 0},
+    ALLENNLP_PREDICT_FLAGS(INPUT),
     {"predictor", 0, FLAG_TEXT, "NAME", INPUT,
      "As AllenNLP's flag; nothing depends on it, and a warning says so.", 0, 0},
     {"with-inputs", 0, FLAG_SWITCH, NULL, OUTPUT,

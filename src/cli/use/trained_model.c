@@ -148,6 +148,21 @@ status trained_model_take(trained_model *s, const args *a, error *err)
     return trained_model_configure(s, args_text(a, "config"), args_text(a, "overrides"), err);
 }
 
+status trained_model_read_as_training(trained_model *s, error *err)
+{
+    config *other = NULL;
+    json_t *tree = json_deep_copy(config_json(s->config, ""));
+    json_object_set_new(tree, "validation_dataset_reader", json_null());
+    char *text = json_dumps(tree, JSON_REAL_PRECISION(17));
+    status st = config_load(&(config_source){.text = text}, &other, err);
+    free(text);
+    json_decref(tree);
+    TRY(st);
+    config_destroy(&s->config);
+    s->config = other;
+    return OK;
+}
+
 status trained_model_data(const args *a, const char **ret, error *err)
 {
     const char *named = args_text(a, "data"), *operand = a->n_operands > 1 ? a->operands[1] : NULL;

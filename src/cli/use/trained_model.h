@@ -37,6 +37,9 @@ MUST_USE status trained_model_configure(trained_model *s, const char *given, con
 /* Both, as the operands and flags below say; with `weights-file` the model's weights are those. */
 MUST_USE status trained_model_take(trained_model *s, const args *a, error *err);
 
+/* Data are read by dataset_reader from now on, as validation data are where no reader of their own is given. */
+MUST_USE status trained_model_read_as_training(trained_model *s, error *err);
+
 /* The examples: --data, or the second operand, which is AllenNLP's way to say it. E_USAGE for both. */
 MUST_USE status trained_model_data(const args *a, const char **ret, error *err);
 

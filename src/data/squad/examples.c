@@ -77,20 +77,31 @@ static const char *forward(const char *text, int64_t characters)
     return characters == 0 ? text : NULL;
 }
 
-/* What is to be known of the first answer, which alone is trained on. */
 typedef struct claim {
     const char *text;
     int64_t start;
     const char *there;              /* what stands where it says; NULL: nothing */
 } claim;
 
-/* Its tokens; false: it does not stand where it says. */
+static status read_claim(const squad_passage *p, const squad_question *q, size_t i, claim *ret, error *err)
+{
+    *ret = (claim){.text = NULL};
+    TRY(squad_passage_answer(p, q, i, &ret->text, &ret->start, err));
+    ret->there = ret->start < 0 ? NULL : forward(p->context, ret->start);
+    return OK;
+}
+
+static bool stands_there(const claim *c)
+{
+    return c->there && strncmp(c->there, c->text, strlen(c->text)) == 0;
+}
+
+/* The tokens of the first answer, which alone is trained on; false: there are none. */
 static bool find_answer(const squad_examples *e, const claim *c, squad_asked *to)
 {
     const squad_context *context = &e->contexts[to->context];
-    bool stands_there = c->there && strncmp(c->there, c->text, strlen(c->text)) == 0;
-    return stands_there && squad_tokens_find(e->tokens.at + context->first, context->n, c->start,
-                                             c->start + (int64_t)chars_count(c->text, strlen(c->text)), to->answer);
+    return squad_tokens_find(e->tokens.at + context->first, context->n, c->start,
+                             c->start + (int64_t)chars_count(c->text, strlen(c->text)), to->answer);
 }
 
 static status fail_misplaced(const claim *c, error *err)
@@ -106,17 +117,19 @@ static status fail_misplaced(const claim *c, error *err)
                 c->text, (long long)c->start, (int)(end ? (size_t)(end - there) : strlen(there)), there);
 }
 
-/* *ret_left_out: it is misplaced, and such questions are skipped. */
-static status take_answer(squad_examples *e, const squad_options *o, const squad_passage *p,
-                          const squad_question *q, squad_asked *to, bool *ret_left_out, error *err)
+/* All answers are to stand where they say. *ret_left_out: one does not, and such questions are skipped. */
+static status take_answers(squad_examples *e, const squad_options *o, const squad_passage *p,
+                           const squad_question *q, squad_asked *to, bool *ret_left_out, error *err)
 {
     claim c = {.text = NULL};
-    TRY(squad_passage_answer(p, q, 0, &c.text, &c.start, err));
-    c.there = c.start < 0 ? NULL : forward(p->context, c.start);
-    bool is_found = find_answer(e, &c, to);
-    *ret_left_out = !is_found && o->skip_misplaced;
+    bool are_there = true;
+    for (size_t i = 0; i < squad_question_answers(q) && are_there; i++) {
+        TRY(read_claim(p, q, i, &c, err));
+        are_there = stands_there(&c) && (i > 0 || find_answer(e, &c, to));
+    }
+    *ret_left_out = !are_there && o->skip_misplaced;
     e->n_misplaced += *ret_left_out;
-    if (is_found || *ret_left_out)
+    if (are_there || *ret_left_out)
         return OK;
     status st = fail_misplaced(&c, err);
     squad_passage_blame(p, q, err);
@@ -139,8 +152,8 @@ static status add_question(squad_examples *e, const making *m, tokenizer_scratch
                      .answer = {-1, -1}};
     bool is_left_out = false;
     TRY(squad_passage_question(p, place, &q, err));
-    if (!m->o->without_answers && squad_question_answers(&q) > 0)
-        TRY(take_answer(e, m->o, p, &q, &a, &is_left_out, err));
+    if (!m->o->without_answers)
+        TRY(take_answers(e, m->o, p, &q, &a, &is_left_out, err));
     if (is_left_out)
         return OK;
     status st = squad_ids_of_question(m->o->tokenizer, s, q.text, (size_t)m->o->max_query_length, &e->ids, err);

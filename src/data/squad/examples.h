@@ -20,7 +20,7 @@ typedef struct squad_options {
     int64_t stride;                 /* tokens that a window has in common with the one before */
     int64_t max_query_length;       /* tokens of a question; more are cut off */
     bool skip_impossible;           /* windows without the answer are no examples */
-    bool skip_misplaced;            /* nor are questions whose answer does not stand where it says */
+    bool skip_misplaced;            /* nor are questions with an answer that does not stand where it says */
     bool without_answers;           /* answers are not looked at */
 } squad_options;
 

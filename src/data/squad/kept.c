@@ -140,7 +140,7 @@ static void name(const shards *files, const squad_options *o, cache_key *ret)
 {
     buf made = BUF_INIT;
     buf_addf(&made,
-             "squad 1\n%s\nlimit=%" PRId64 " stride=%" PRId64 " question=%" PRId64
+             "squad 2\n%s\nlimit=%" PRId64 " stride=%" PRId64 " question=%" PRId64
              " skip_impossible=%d skip_misplaced=%d without_answers=%d",
              tokenizer_fingerprint(o->tokenizer), o->length_limit, o->stride, o->max_query_length, o->skip_impossible,
              o->skip_misplaced, o->without_answers);

@@ -386,6 +386,25 @@ static void test_misplaced_answers(void **state)
     refuse("", FILE_OF(PARAGRAPH("{\"text\": \"two\"}")), E_DATA, "the answer 'two' has no 'answer_start'");
 }
 
+/* Though training takes the first alone, the others are what judging compares with. */
+static void test_a_misplaced_second_answer(void **state)
+{
+    (void)state;
+#define FIRST "{\"text\": \"two\", \"answer_start\": 4}, "
+    static const char text[] = FILE_OF(PARAGRAPH(FIRST "{\"text\": \"two three\", \"answer_start\": 3}") ", "
+                                       PARAGRAPH(FIRST "{\"text\": \"wo thr\", \"answer_start\": 5}"));
+    refuse("", text, E_DATA,
+           "question 'q': the answer 'two three' does not stand at answer_start 3: ' two three one' does");
+    dataset *d = open_text("misplaced_answers: 'skip'", text, false);
+    assert_int_equal(dataset_examples(d), 1);
+    dataset_close(&d);
+    d = open_text("", text, true);
+    assert_int_equal(dataset_examples(d), 2);
+    dataset_close(&d);
+    refuse("", FILE_OF(PARAGRAPH(FIRST "{\"text\": \"two\"}")), E_DATA, "the answer 'two' has no 'answer_start'");
+#undef FIRST
+}
+
 static void test_what_is_wrong_is_said_with_its_place(void **state)
 {
     (void)state;
@@ -419,6 +438,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_another_tokenizer_is_refused),
         cmocka_unit_test(test_vocabularies_of_one_reader_and_of_several),
         cmocka_unit_test(test_misplaced_answers),
+        cmocka_unit_test(test_a_misplaced_second_answer),
         cmocka_unit_test(test_what_is_wrong_is_said_with_its_place),
     };
     other_golden = argc > 1 ? argv[1] : NULL;

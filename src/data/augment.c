@@ -82,27 +82,33 @@ size_t augment_room(const augment *a, const data_field *f)
     return picture_changes_paint(&a->changes) && is_picture(f) ? (size_t)data_field_elements(f) : 0;
 }
 
-/* The row `y` of the window, from a plane whose rows may be read before they are written: itself. */
+/* What is shown of an image, in its own size: from there on, which may be outside. */
+typedef struct window {
+    int64_t x, y;
+} window;
+
+/* The row `y` of a window of a plane, in its place. */
 #define CROP(T, name)                                                                              \
-    static void name##_row(const picture_box *b, int64_t y, T *plane, T fill)                      \
+    static void name##_row(const window *w, int64_t y, T *plane, int64_t width, int64_t height, T fill) \
     {                                                                                              \
-        int64_t width = b->width, from = y + b->y, left = b->x < 0 ? -b->x : 0;                    \
-        int64_t n = b->x < 0 ? width + b->x : width - b->x;                                        \
+        int64_t from = y + w->y, left = w->x < 0 ? -w->x : 0, n = w->x < 0 ? width + w->x : width - w->x; \
         T *out = plane + y * width;                                                                \
-        n = from < 0 || from >= b->height || n < 0 ? 0 : n;                                        \
-        left = left > width ? width : left;                                                        \
+        n = from < 0 || from >= height || n < 0 ? 0 : n;                                           \
+        left = left < width ? left : width;                                                        \
         if (n > 0)                                                                                 \
-            memmove(out + left, plane + from * width + (b->x < 0 ? 0 : b->x), (size_t)n * sizeof(T)); \
-        for (int64_t x = 0; x < width; x++)                                                        \
-            if (x < left || x >= left + n)                                                         \
-                out[x] = fill;                                                                     \
+            memmove(out + left, plane + from * width + (w->x < 0 ? 0 : w->x), (size_t)n * sizeof(T)); \
+        for (int64_t x = 0; x < left; x++)                                                         \
+            out[x] = fill;                                                                         \
+        for (int64_t x = left + n; x < width; x++)                                                 \
+            out[x] = fill;                                                                         \
     }                                                                                              \
-    static void name(const picture_box *b, int64_t channels, T *image, T fill)                     \
+    /* Rows in the order in which none is written before it was read. */                           \
+    static void name(const window *w, const data_field *f, T *image, T fill)                       \
     {                                                                                              \
-        int64_t height = b->height;                                                                \
-        for (int64_t c = 0; c < channels; c++)                                                     \
+        int64_t height = f->dim[1], width = f->dim[2];                                             \
+        for (int64_t c = 0; c < f->dim[0]; c++)                                                    \
             for (int64_t i = 0; i < height; i++)                                                   \
-                name##_row(b, b->y < 0 ? height - 1 - i : i, image + c * height * b->width, fill); \
+                name##_row(w, w->y < 0 ? height - 1 - i : i, image + c * height * width, width, height, fill); \
     }
 CROP(float, crop_floats)
 CROP(uint8_t, crop_bytes)
@@ -110,11 +116,12 @@ CROP(uint8_t, crop_bytes)
 static void crop(const augment *a, const picture_draws *draws, const data_field *f, void *image)
 {
     int32_t width = (int32_t)f->dim[2], height = (int32_t)f->dim[1];
-    picture_box window = picture_changes_window(&a->changes, draws, width, height, width, height);
+    picture_box b = picture_changes_window(&a->changes, draws, width, height, width, height);
+    window w = {b.x, b.y};
     if (is_bytes(f))
-        crop_bytes(&window, f->dim[0], image, a->changes.fill);
+        crop_bytes(&w, f, image, a->changes.fill);
     else
-        crop_floats(&window, f->dim[0], image, (float)a->changes.fill);
+        crop_floats(&w, f, image, (float)a->changes.fill);
 }
 
 void augment_paint(const augment *a, const picture_draws *draws, const data_field *f, bool is_cropped, void *image,
@@ -139,42 +146,32 @@ static motion draw(const augment *a, const rng *draws, int64_t i)
     };
 }
 
-#define MOVE(T, name)                                                                              \
-    static void name##_row(const motion *m, const T *in, T *out, int64_t width, T background)      \
+#define MIRROR(T, name)                                                                            \
+    static void name(const data_field *f, const T *in, T *out)                                     \
     {                                                                                              \
-        for (int64_t x = 0; x < width; x++) {                                                      \
-            int64_t from = x - m->dx;                                                              \
-            bool inside = from >= 0 && from < width;                                               \
-            out[x] = inside ? in[m->flip ? width - 1 - from : from] : background;                  \
-        }                                                                                          \
-    }                                                                                              \
-    static void name(const motion *m, const data_field *f, const T *in, T *out, T background)      \
-    {                                                                                              \
-        int64_t height = f->dim[1], width = f->dim[2];                                             \
-        for (int64_t c = 0; c < f->dim[0]; c++) {                                                  \
-            const T *plane = in + c * height * width;                                              \
-            for (int64_t y = 0; y < height; y++) {                                                 \
-                T *row = out + (c * height + y) * width;                                           \
-                int64_t from = y - m->dy;                                                          \
-                if (from >= 0 && from < height)                                                    \
-                    name##_row(m, plane + from * width, row, width, background);                   \
-                else                                                                               \
-                    for (int64_t x = 0; x < width; x++)                                            \
-                        row[x] = background;                                                       \
-            }                                                                                      \
-        }                                                                                          \
+        int64_t rows = f->dim[0] * f->dim[1], width = f->dim[2];                                   \
+        for (int64_t row = 0; row < rows; row++, in += width, out += width)                        \
+            for (int64_t x = 0; x < width; x++)                                                    \
+                out[x] = in[width - 1 - x];                                                        \
     }
-MOVE(float, move_floats)
-MOVE(uint8_t, move_bytes)
+MIRROR(float, mirror_floats)
+MIRROR(uint8_t, mirror_bytes)
 
 void augment_apply(const augment *a, const rng *draws, int64_t i, const data_field *f,
                    const void *in, void *out)
 {
     motion m = draw(a, draws, i);
-    if (f->dtype == DT_U8)
-        move_bytes(&m, f, in, out, (uint8_t)(f->bytes.background < 0 ? 0 : f->bytes.background));
+    window w = {-m.dx, -m.dy};
+    if (!m.flip)
+        memcpy(out, in, data_field_bytes(f));
+    else if (f->dtype == DT_U8)
+        mirror_bytes(f, in, out);
     else
-        move_floats(&m, f, in, out, f->background);
+        mirror_floats(f, in, out);
+    if (a->shift > 0 && f->dtype == DT_U8)
+        crop_bytes(&w, f, out, (uint8_t)(f->bytes.background < 0 ? 0 : f->bytes.background));
+    else if (a->shift > 0)
+        crop_floats(&w, f, out, f->background);
 }
 
 bool augment_erases(const augment *a, const data_field *f)

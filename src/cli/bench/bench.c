@@ -26,6 +26,7 @@ static const verb verbs[] = {
 #define BOTH    "bench net, bench step and bench data"
 #define NET     "bench net"
 #define STEP    "bench step"
+#define STEP_DATA "bench step and bench data"
 #define MODEL   "bench devices, bench nodes and bench gradients"
 #define CONFIG  "bench devices, bench nodes, bench gradients and bench data"
 #define TIMED   "bench devices, bench nodes and bench data"
@@ -81,7 +82,7 @@ static const flag bench_flags[] = {
     {"shared", 0, FLAG_SWITCH, NULL, NET, "Alternate with payloads in shared memory.", 0, 0},
     {"seconds", 0, FLAG_COUNT, "N", NET, "How long one measurement takes. 1.", 1, 3600},
     {"model", 0, FLAG_CHOICE, BENCH_MODELS, STEP, "What is trained; mlp.", 0, 0},
-    {"threads", 0, FLAG_COUNT, "N", STEP, "Threads of the lane. 1.", 1, 4096},
+    {"threads", 0, FLAG_COUNT, "N", STEP_DATA, "Threads: of the lane, 1; that read, so many alone.", 1, 4096},
     {"batch", 0, FLAG_COUNT, "N", STEP, "Examples in a batch; the model's own, 256 of mlp.", 1,
      1 << 20},
     {"precision", 0, FLAG_CHOICE, "f32|bf16", STEP, "Of the products; f32.", 0, 0},
@@ -123,8 +124,8 @@ const command command_bench = {
              "whole gradient within 0.001 in float32 and within 0.05 in other precisions. The exit code is 1 "
              "where they are not.\n\n"
              "data: examples per second of the configured reader on the training data: read, decoded, augmented and "
-             "put into batches by 1, 2, 4 and so on threads, without a model. Examples of unlike length are padded "
-             "to the longest. What a model needs is what bench devices says.",
+             "put into batches by 1, 2, 4 and so on threads, or by --threads. Examples of unlike length are padded "
+             "to the longest. Beside it how many a lane of the configured model takes if none is waited for.",
     .flags = bench_flags,
     .n_flags = COUNT_OF(bench_flags),
     .needs_passive_waits = true,

@@ -34,6 +34,8 @@ void trial_destroy(trial **ret);
 /* Reads a batch and computes its gradients; *ret_ms is the clock's. */
 MUST_USE status trial_step(trial *t, double *ret_ms, error *err);
 exec *trial_exec(const trial *t);
+/* The same, but reading does not count. */
+MUST_USE status trial_compute(trial *t, double *ret_ms, error *err);
 float trial_loss(const trial *t);        /* of the last step */
 int64_t trial_batch(const trial *t); /* examples */
 

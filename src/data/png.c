@@ -28,21 +28,22 @@ static void add_chunk(buf *file, const char *name, const void *data, size_t byte
 
 static void add_header(buf *file, const png_image *image)
 {
-    enum { DEPTH = 8, INDEXED = 3 };
-    unsigned char head[13] = {[8] = DEPTH, [9] = INDEXED};
+    enum { DEPTH = 8, TRUECOLOUR = 2, INDEXED = 3 };
+    unsigned char head[13] = {[8] = DEPTH, [9] = image->colors ? INDEXED : TRUECOLOUR};
     put_u32(head, (uint32_t)image->width);
     put_u32(head + 4, (uint32_t)image->height);
     add_chunk(file, "IHDR", head, sizeof head);
-    add_chunk(file, "PLTE", image->colors, 3 * (size_t)image->n_colors);
+    if (image->colors)
+        add_chunk(file, "PLTE", image->colors, 3 * (size_t)image->n_colors);
 }
 
 /* Each row begins with the number of its filter, 0: none. */
 static status add_pixels(buf *file, const png_image *image, error *err)
 {
-    size_t width = (size_t)image->width, rows = (size_t)image->height * (width + 1);
+    size_t row = (size_t)image->width * (image->colors ? 1 : 3), rows = (size_t)image->height * (row + 1);
     unsigned char *plain = xcalloc(rows, 1);
     for (int y = 0; y < image->height; y++)
-        memcpy(plain + (size_t)y * (width + 1) + 1, image->pixels + (size_t)y * width, width);
+        memcpy(plain + (size_t)y * (row + 1) + 1, image->pixels + (size_t)y * row, row);
     uLongf bytes = compressBound((uLong)rows);
     unsigned char *packed = xcalloc(bytes, 1);
     int code = compress2(packed, &bytes, plain, (uLong)rows, Z_BEST_COMPRESSION);

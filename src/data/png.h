@@ -1,5 +1,5 @@
 /*
- * Writing a PNG (ISO/IEC 15948) of at most 256 colours, deflated by zlib. Any thread.
+ * Writing a PNG (ISO/IEC 15948) of at most 256 colours, or of any, deflated by zlib. Any thread.
  */
 #ifndef TEQUIO_DATA_PNG_H
 #define TEQUIO_DATA_PNG_H
@@ -11,8 +11,8 @@
 
 typedef struct png_image {
     int width, height;
-    const unsigned char *pixels; /* [height][width], numbers of colours; top row first */
-    const unsigned char *colors; /* [n_colors][3], red, green, blue */
+    const unsigned char *pixels; /* [height][width], numbers of colours, or [height][width][3]; top row first */
+    const unsigned char *colors; /* [n_colors][3], red, green, blue; NULL: pixels are so themselves */
     int n_colors;
 } png_image;
 

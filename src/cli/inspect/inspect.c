@@ -5,6 +5,7 @@
 #include "cli/inspect/inspect.h"
 
 #include "cli/commands.h"
+#include "cli/inspect/contact_sheet.h"
 #include "cli/inspect/kinds.h"
 #include "cli/inspect/text.h"
 #include "common/base/alloc.h"
@@ -150,8 +151,15 @@ void inspect_print(const json_t *report, buf *ret)
 
 /* --- the subcommand --- */
 
+static const char *const of_pictures[] = {"batch", "overrides"};
+
 static status inspect_show(const args *a, error *err)
 {
+    if (args_has(a, "pictures"))
+        return inspect_contact_sheet(a, err);
+    for (size_t i = 0; i < COUNT_OF(of_pictures); i++)
+        if (args_has(a, of_pictures[i]))
+            return FAIL(err, E_USAGE, "inspect: --%s is of --pictures", of_pictures[i]);
     json_t *report = NULL;
     TRY(inspect_look(a->operands[0], !args_has(a, "no-verify"), &report, err));
     buf text = BUF_INIT;
@@ -180,11 +188,29 @@ static const flag flags[] = {
      .kind = FLAG_SWITCH,
      .group = "Output",
      .help = "Do not read a whole checkpoint to check its SHA-256 sums, nor more of pictures than their heads."},
+    {.name = "pictures",
+     .kind = FLAG_TEXT,
+     .value = "FILE",
+     .group = "A batch of pictures",
+     .help = "Write a PNG of a batch as the model of this configuration sees it, augmented, with its labels."},
+    {.name = "batch",
+     .kind = FLAG_COUNT,
+     .value = "N",
+     .group = "A batch of pictures",
+     .help = "Which one, counted from 0 over all epochs. 0.",
+     .min = 0,
+     .max = 1000000000},
+    {.name = "overrides",
+     .letter = 'o',
+     .kind = FLAG_TEXT,
+     .value = "JSON",
+     .group = "A batch of pictures",
+     .help = "A jsonnet object laid over the configuration."},
 };
 
 const command command_inspect = {
     .name = "inspect",
-    .operands = "FILE|DIR",
+    .operands = "FILE|DIR|CONFIG",
     .min_operands = 1,
     .max_operands = 1,
     .summary = "Look into a job dir, a checkpoint, safetensors, an event file or data.",
@@ -193,6 +219,7 @@ const command command_inspect = {
              "curve of an event file, the shape and the range of IDX data (plain or gzip), how many "
              "records JSON Lines or TFRecords have, in one file, a folder or an archive, and of a folder of pictures "
              "the classes, sizes, broken files, and the mean and deviation of the colours.\n\n"
+             "With --pictures, CONFIG is a configuration: the first 64 pictures of a batch of its training data.\n\n"
              "A damaged or cut file is an error that says what is wrong (exit code 3).",
     .flags = flags,
     .n_flags = COUNT_OF(flags),

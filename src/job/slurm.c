@@ -1,6 +1,8 @@
 #include "job/slurm.h"
 
 #include "common/base/fs.h"
+#include "common/base/json.h"
+#include "job/process/shell_word.h"
 #include "job/process/short_command.h"
 #include "job/process/signals.h"
 
@@ -18,17 +20,6 @@ enum { EARLY_S = 120, SLACK_S = 60 };
 enum { LOOK_MS = 1000, NICE_MOST = 1000 };
 
 /* --- the script --- */
-
-static void add_quoted(buf *b, const char *word)
-{
-    buf_adds(b, "'");
-    for (const char *c = word; *c; c++)
-        if (*c == '\'')
-            buf_adds(b, "'\\''");
-        else
-            buf_add(b, c, 1);
-    buf_adds(b, "'");
-}
 
 static void add_directives(const slurm_options *o, buf *b)
 {
@@ -66,6 +57,22 @@ static void add_roles(const slurm_options *o, buf *b)
     buf_adds(b, "\n");
 }
 
+/* Beside Slurm's own variables: which trial of a search it is. */
+static void add_trial(const slurm_options *o, buf *b)
+{
+    if (!o->trial)
+        return;
+    json_t *words = json_pack("{s:{s:s}}", "task", "trial", o->trial);
+    char *text = words ? json_text(words) : xstrdup("");
+    buf_adds(b, "export CLOUD_ML_TRIAL_ID=");
+    shell_word_add(o->trial, b);
+    buf_adds(b, "\nexport TF_CONFIG=");
+    shell_word_add(text, b);
+    buf_adds(b, "\n");
+    free(text);
+    json_decref(words);
+}
+
 static void add_port(const slurm_options *o, buf *b)
 {
     if (o->start_port)
@@ -79,7 +86,7 @@ static void add_environment(const slurm_options *o, buf *b)
 {
     for (int i = 0; i < o->job->n_environment; i++) {
         buf_adds(b, "export ");
-        add_quoted(b, o->job->environment[i]);
+        shell_word_add(o->job->environment[i], b);
         buf_adds(b, "\n");
     }
 }
@@ -87,10 +94,10 @@ static void add_environment(const slurm_options *o, buf *b)
 /* The line that a task is, for the shell of the wrapper below. */
 static void add_command(const slurm_options *o, buf *b)
 {
-    add_quoted(b, o->program);
+    shell_word_add(o->program, b);
     for (int i = 0; o->arguments[i]; i++) {
         buf_adds(b, " ");
-        add_quoted(b, o->arguments[i]);
+        shell_word_add(o->arguments[i], b);
     }
 }
 
@@ -145,11 +152,12 @@ void slurm_script(const slurm_options *o, buf *ret)
     buf_adds(ret, "#!/bin/bash\n");
     add_directives(o, ret);
     buf_adds(ret, "\nlogs=");
-    add_quoted(ret, o->log_dir);
+    shell_word_add(o->log_dir, ret);
     buf_addf(ret, " restarts=%d forgiven=%.0f requeues=%d limit=%" PRId64 " slack=%d\n",
              o->restarts.most, ceil(o->restarts.forgiven_s), o->max_requeues, (int64_t)o->job->max_running_s,
              SLACK_S);
     add_environment(o, ret);
+    add_trial(o, ret);
     add_roles(o, ret);
     add_port(o, ret);
     buf_adds(ret, "task() { exec ");

@@ -25,6 +25,7 @@ typedef struct slurm_options {
     const char *log_dir;            /* absolute; must be there. The script and all output go there */
     const char *const *sbatch;      /* its further options, NULL at the end */
     int start_port;                 /* of the first task on each node; 0: by the number of Slurm's job */
+    const char *trial;              /* of a search, which the job is; NULL: it is none */
     restart_limit restarts;         /* of a task */
     int max_requeues;               /* of the job, for failures */
     bool waits;                     /* for its end */

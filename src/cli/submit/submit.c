@@ -132,7 +132,7 @@ static int launch_request(const submit_request *o, const args *a, error *err)
     if (st == OK && args_has(a, "dry-run"))
         st = dry_run(&l, t, err);
     if (st == OK && submit_is_search(o))
-        return submit_search(o, a, t, err);
+        return submit_search(&l, t, err);
     if (st != OK || args_has(a, "dry-run"))
         return status_exit_code(st);
     keys_take_given(&l.given);

@@ -10,6 +10,8 @@
 typedef struct searching {
     const submit_request *request;
     const args *args;
+    const launch *launch;
+    const target *target;
 } searching;
 
 bool submit_is_search(const submit_request *o)
@@ -73,13 +75,30 @@ static char **submit_trial_line(const void *user, const char *job_dir, char *con
     return w.at;
 }
 
-int submit_search(const submit_request *o, const args *a, const target *t, error *err)
+static status submit_search_fetch(const void *user, const char *path, buf *ret, error *err)
 {
+    const searching *s = user;
+    return s->target->fetch(s->launch, path, ret, err);
+}
+
+/* Each is dealt them as if it were alone. */
+static void warn_of_gpus(const submit_request *o, const target *t, int parallel)
+{
+    if (parallel > 1 && !t->keeps_files_here && job_gpus(&o->job))
+        fprintf(stderr, "tequio: submit: hyperparameters: %d trials at a time may share GPUs; one at a time does not\n",
+                parallel);
+}
+
+int submit_search(const launch *l, const target *t, error *err)
+{
+    const submit_request *o = l->request;
+    const args *a = l->args;
     char digest[65];
     search asked = *o->job.search;
-    const searching s = {.request = o, .args = a};
+    const searching s = {.request = o, .args = a, .launch = l, .target = t};
     search_request r = {.dir = o->job.job_dir, .recovers = true, .command_line = submit_trial_line, .user = &s,
-                        .environment = {.shares_cpus = t->is_here}};
+                        .environment = {.shares_cpus = t->is_here},
+                        .files = {.fetch = t->fetch ? submit_search_fetch : NULL, .user = &s}};
     const search_choice choice = {
         .asked = &asked,
         .command = "submit",
@@ -94,11 +113,12 @@ int submit_search(const submit_request *o, const args *a, const target *t, error
         .min_epochs = -1,
         .reduction_factor = -1,
         .trials_if_absent = 1, /* as AI Platform has it */
+        .is_elsewhere = !t->keeps_files_here,
     };
-    if (!t->keeps_files_here)
+    if (!t->keeps_files_here && !t->fetch)
         return status_exit_code(FAIL(err, E_UNSUPPORTED, "submit: hyperparameters: a search reads the results of its "
                                      "trials on this machine, which does not see the job dirs of --target %s; give "
-                                     "local, compose or slurm", t->name));
+                                     "local, compose, slurm or ssh", t->name));
     if (args_has(a, "async"))
         return status_exit_code(FAIL(err, E_USAGE, "submit: --async: a search waits for its trials"));
     status st = search_name_keys(&asked, args_text(a, "parameter"), o->memory, err);
@@ -108,6 +128,7 @@ int submit_search(const submit_request *o, const args *a, const target *t, error
         error_prepend(err, "submit: hyperparameters");
         return status_exit_code(st);
     }
+    warn_of_gpus(o, t, r.parallel);
     if (!args_has(a, "dry-run"))
         return search_run(&r, err);
     if (!args_has(a, "json"))

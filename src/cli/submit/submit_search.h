@@ -13,6 +13,6 @@ bool submit_is_search(const submit_request *o);
 
 /* Runs it in the job dir, or goes on with the one that is there, as the rule of --job-dir is; the exit code. With
  * --dry-run it is only checked, and told in a line. */
-int submit_search(const submit_request *o, const args *a, const target *t, error *err);
+int submit_search(const launch *l, const target *t, error *err);
 
 #endif

@@ -11,11 +11,22 @@ const char *submit_trial(void)
     return number && *number ? number : NULL;
 }
 
+/* Trials at a time listen at ports of their own, as long as there are so many: below those that kernels deal out, if
+ * the first one is. */
+static int first_port(int first, int64_t tasks)
+{
+    enum { DEALT_OUT = 32768 };
+    const char *trial = submit_trial();
+    long number = trial ? strtol(trial, NULL, 10) : 0;
+    int64_t room = ((first < DEALT_OUT ? DEALT_OUT : PORT_MOST + 1) - first) / tasks;
+    return first && number > 0 && room > 1 ? first + (int)((number - 1) % room * tasks) : first;
+}
+
 roster_shape target_shape(const launch *l, int default_port)
 {
     roster_shape tasks = {
         .primary = l->request->primary,
-        .start_port = (int)args_count(l->args, "start-port", default_port),
+        .start_port = first_port((int)args_count(l->args, "start-port", default_port), job_tasks(&l->request->job)),
         .trial = submit_trial(),
     };
     for (role r = 0; r < ROLE_COUNT; r++)

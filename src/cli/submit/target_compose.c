@@ -97,7 +97,8 @@ static bool is_for_tasks(const char *entry)
         if (strncmp(entry, ours[i], strlen(ours[i])) == 0)
             return false;
     return strncmp(entry, "TEQUIO_", strlen("TEQUIO_")) == 0 ||
-           strncmp(entry, "OMP_NUM_THREADS=", strlen("OMP_NUM_THREADS=")) == 0;
+           strncmp(entry, "OMP_NUM_THREADS=", strlen("OMP_NUM_THREADS=")) == 0 ||
+           strncmp(entry, "CLOUD_ML_TRIAL_ID=", strlen("CLOUD_ML_TRIAL_ID=")) == 0;
 }
 
 static const char *const *target_compose_environment_of(const launch *l, const compose_target *t)

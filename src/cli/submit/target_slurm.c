@@ -15,6 +15,7 @@ static slurm_options target_slurm_options_of(const launch *l)
         .log_dir = l->logs,
         .sbatch = target_words(l, args_text(l->args, "sbatch")),
         .start_port = (int)args_count(l->args, "start-port", 0),
+        .trial = submit_trial(),
         .restarts = target_task_restarts(l),
         .max_requeues = target_job_restarts(l),
         .waits = !args_has(l->args, "async"),

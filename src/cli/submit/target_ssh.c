@@ -1,5 +1,6 @@
 /* `tequio submit --target ssh`: every task is a process of a host that ssh reaches. */
 #include "cli/submit/target.h"
+#include "job/ssh/fetch.h"
 #include "job/ssh/remote.h"
 #include "job/ssh/ssh.h"
 
@@ -67,10 +68,17 @@ static int run(const launch *l, error *err)
     return code;
 }
 
+static status target_ssh_fetch(const launch *l, const char *path, buf *ret, error *err)
+{
+    ssh_options o = target_ssh_options_of(l);
+    return ssh_fetch(&o, path, ret, err);
+}
+
 const target target_ssh = {
     .name = "ssh",
     .group = TARGET_GROUP("ssh"),
     .prepare = target_ssh_prepare,
     .plan = plan,
     .run = run,
+    .fetch = target_ssh_fetch,
 };

@@ -282,6 +282,8 @@ static status train_read_job(const args *a, train_job *ret, error *err)
     config_notes_package(args_text(a, "include-package"));
     TRY(load_config(ret, err));
     TRY(membership_find(a, ret->config, &ret->cluster, err));
+    if (ret->cluster->trial && *ret->cluster->trial)
+        LOG_I("TRIAL", "number=%s", ret->cluster->trial);
     return args_has(a, "dry-run") ? OK : choose_dir(ret, err);
 }
 

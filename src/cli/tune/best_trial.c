@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char trial_file[] = "trial.json"; /* the last of the folder's files */
 
@@ -21,26 +20,15 @@ static const struct {
     {"summary.json", "summary.json", true},
 };
 
-/* Nobody writes into a file of a job dir: it is replaced. So a link is as good as a copy. */
-static status place(const char *from, const char *to, error *err)
-{
-    fs_map file;
-    if (link(from, to) == 0)
-        return OK;
-    TRY(fs_map_open(from, &file, err));
-    status st = fs_write_atomic(to, file.data ? (const void *)file.data : "", file.bytes, err);
-    fs_map_close(&file);
-    return st;
-}
-
-static status place_files(const char *job_dir, const char *folder, error *err)
+static status place_files(const trial_files *f, const char *job_dir, const char *folder, error *err)
 {
     status st = OK;
     for (size_t i = 0; st == OK && i < COUNT_OF(files); i++) {
-        char *from = xasprintf("%s/%s", job_dir, files[i].from), *to = xasprintf("%s/%s", folder, files[i].to);
-        if (!files[i].may_lack || fs_exists(from))
-            st = place(from, to, err);
-        free(from);
+        char *to = xasprintf("%s/%s", folder, files[i].to);
+        bool is_there = false;
+        st = trial_files_place(f, job_dir, files[i].from, to, &is_there, err);
+        if (st == OK && !is_there && !files[i].may_lack)
+            st = FAIL(err, E_DATA, "'%s' has no %s", job_dir, files[i].from);
         free(to);
     }
     return st;
@@ -73,15 +61,16 @@ static bool is_kept(const char *folder, int number)
     return is_kept;
 }
 
-static status fill(const study *s, const trial *best, const char *job_dir, const char *folder, error *err)
+static status fill(const study *s, const trial *best, const trial_files *f, const char *job_dir, const char *folder,
+                   error *err)
 {
     TRY(fs_remove_tree(folder, err)); /* what a kill has left */
     TRY(fs_mkdirs(folder, err));
-    TRY(place_files(job_dir, folder, err));
+    TRY(place_files(f, job_dir, folder, err));
     return write_trial(s, best, folder, err);
 }
 
-status best_trial_keep(const study *s, const char *dir, error *err)
+status best_trial_keep(const study *s, const trial_files *f, const char *dir, error *err)
 {
     const trial *best = study_best(s);
     if (!best)
@@ -90,7 +79,7 @@ status best_trial_keep(const study *s, const char *dir, error *err)
     char *folder = xasprintf("%s/best", dir), *beside = xasprintf("%s/best.new", dir);
     status st = OK;
     if (!is_kept(folder, best->number)) {
-        st = fill(s, best, job_dir, beside, err);
+        st = fill(s, best, f, job_dir, beside, err);
         if (st == OK)
             st = fs_remove_tree(folder, err);
         if (st == OK)

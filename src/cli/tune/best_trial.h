@@ -8,10 +8,11 @@
 #ifndef TEQUIO_CLI_TUNE_BEST_TRIAL_H
 #define TEQUIO_CLI_TUNE_BEST_TRIAL_H
 
+#include "cli/tune/trial_files.h"
 #include "tune/study.h"
 
 /* Puts the model of study_best into DIR/best, if it is not there. Nothing if no trial is complete. Files are links to
  * those of its job dir where these can be. E_DATA: the job dir lacks one; E_IO, E_DISK. */
-MUST_USE status best_trial_keep(const study *s, const char *dir, error *err);
+MUST_USE status best_trial_keep(const study *s, const trial_files *f, const char *dir, error *err);
 
 #endif

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_MS = 200 }; /* how often trials that run are looked at */
+enum { LOOK_MS = 200, FAR_LOOK_MS = 5000 }; /* how often trials that run are looked at: here, and elsewhere */
 
 typedef struct searching {
     const search_request *request;
@@ -158,7 +158,7 @@ static status take_evaluations(searching *s, trial_process *p, error *err)
     status st = OK;
     while (st == OK && t->state == TRIAL_RUNNING) {
         int64_t last = t->n_evaluations ? t->evaluations[t->n_evaluations - 1].epoch : 0;
-        if (!trial_evaluation_read(job_dir, s->request->metric, last, &next))
+        if (!trial_evaluation_read(&s->request->files, job_dir, s->request->metric, last, &next))
             break;
         st = note(s, study_record_evaluated(t->number, &next), err);
         if (st == OK)
@@ -183,7 +183,7 @@ static status take_all_evaluations(searching *s, error *err)
 static status note_result(searching *s, int number, const trial_result *result, error *err)
 {
     TRY(note(s, study_record_complete(number, result->objective, result->steps), err));
-    return best_trial_keep(&s->study, s->request->dir, err);
+    return best_trial_keep(&s->study, &s->request->files, s->request->dir, err);
 }
 
 /* *ret_why: of a failure; the caller frees it. */
@@ -195,7 +195,7 @@ static status judge(searching *s, const trial_process *p, char **ret_why, error 
     *ret_why = NULL;
     if (child_exit_code(&p->child) != 0)
         *ret_why = child_describe_failure(&p->child);
-    else if (trial_result_read(job_dir, s->request->metric, &result, &why) != OK)
+    else if (trial_result_read(&s->request->files, job_dir, s->request->metric, &result, &why) != OK)
         *ret_why = xstrdup(why.text);
     free(job_dir);
     return *ret_why ? note(s, study_record_failed(p->number, *ret_why), err) : note_result(s, p->number, &result, err);
@@ -237,10 +237,11 @@ static status search_take_end(searching *s, trial_process *p, error *err)
 
 static status turn_until_end(searching *s, error *err)
 {
+    const int look_ms = s->request->files.fetch ? FAR_LOOK_MS : LOOK_MS;
     status st = fill(s, err);
     while (st == OK && s->processes.running) {
         trial_process *p = NULL;
-        TRY(trial_processes_wait(&s->processes, LOOK_MS, &p, err));
+        TRY(trial_processes_wait(&s->processes, look_ms, &p, err));
         s->is_ending = s->is_ending || s->processes.is_stopping;
         st = p ? search_take_end(s, p, err) : take_all_evaluations(s, err);
         if (st == OK)
@@ -321,7 +322,7 @@ static status search_all(searching *s, error *err)
 {
     TRY(open_journal(s, err));
     tell_what_is_there(s);
-    TRY(best_trial_keep(&s->study, s->request->dir, err));
+    TRY(best_trial_keep(&s->study, &s->request->files, s->request->dir, err));
     TRY(hparams_write(&s->study, s->request->dir, s->request->metric, err));
     TRY(trial_processes_open(s->request->parallel, s->request->environment, &s->processes, err));
     status st = turn_until_end(s, err);

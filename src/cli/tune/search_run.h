@@ -10,13 +10,15 @@
  *
  * A trial that ran when the search was stopped goes on in its job dir when the search does, and one that was paused
  * when it is promoted. Evaluations are taken from the job dirs, one by one and in their order, so what early stopping
- * decides does not depend on how far a trial has come by the time it is looked at.
+ * decides does not depend on how far a trial has come by the time it is looked at. Where trials run elsewhere their
+ * folders here have logs alone, and these files are fetched.
  *
  * Threads: the main one, before any other is started.
  */
 #ifndef TEQUIO_CLI_TUNE_SEARCH_RUN_H
 #define TEQUIO_CLI_TUNE_SEARCH_RUN_H
 
+#include "cli/tune/trial_files.h"
 #include "cli/tune/trial_process.h"
 #include "tune/sampler.h"
 #include "tune/stopping.h"
@@ -39,6 +41,7 @@ typedef struct search_request {
     char **(*command_line)(const void *user, const char *job_dir, char *const *values);
     const void *user;
     trial_environment environment;
+    trial_files files;         /* of job dirs, DIR/trials/N */
 } search_request;
 
 /* The exit code: 0 with at least one complete trial, 143 after a signal. */

@@ -1,56 +1,54 @@
 #include "cli/tune/trial_result.h"
 
 #include "common/base/alloc.h"
-#include "common/base/fs.h"
-#include "common/base/json.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 /* A file is written when its epoch ends, and again with what its evaluation says. */
-bool trial_evaluation_read(const char *job_dir, const char *metric, int64_t epoch, trial_evaluation *ret)
+bool trial_evaluation_read(const trial_files *f, const char *job_dir, const char *metric, int64_t epoch,
+                           trial_evaluation *ret)
 {
     bool is_there = true, is_evaluated = false;
     char *key = xasprintf("validation_%s", metric);
     for (int64_t next = epoch + 1; is_there && !is_evaluated; next++) {
-        char *path = xasprintf("%s/metrics_epoch_%" PRId64 ".json", job_dir, next - 1);
+        char *name = xasprintf("metrics_epoch_%" PRId64 ".json", next - 1);
         json_t *tree = NULL;
-        is_there = fs_exists(path) && json_read_file(path, &tree, NULL) == OK;
+        is_there = trial_files_read(f, job_dir, name, &tree, NULL) == OK;
         const json_t *value = json_object_get(tree, key);
         is_evaluated = value != NULL;
         if (is_evaluated)
             *ret = (trial_evaluation){.epoch = next, .steps = json_integer_value(json_object_get(tree, "step")),
                                       .objective = json_is_number(value) ? json_number_value(value) : NAN};
         json_decref(tree);
-        free(path);
+        free(name);
     }
     free(key);
     return is_evaluated;
 }
 
-static status read_number(const char *job_dir, const char *file, const char *key, json_t **ret, error *err)
+static status read_number(const trial_files *f, const char *job_dir, const char *file, const char *key, json_t **ret,
+                          error *err)
 {
-    char *path = xasprintf("%s/%s", job_dir, file);
     json_t *tree = NULL;
-    status st = json_read_file(path, &tree, err);
+    status st = trial_files_read(f, job_dir, file, &tree, err);
     json_t *value = json_object_get(tree, key);
     if (st == OK && !json_is_number(value))
-        st = FAIL(err, E_DATA, "'%s' has %s '%s'", path, value ? "no finite" : "no", key);
+        st = FAIL(err, E_DATA, "'%s/%s' has %s '%s'", job_dir, file, value ? "no finite" : "no", key);
     if (st == OK)
         *ret = json_incref(value);
     json_decref(tree);
-    free(path);
     return st;
 }
 
-status trial_result_read(const char *job_dir, const char *metric, trial_result *ret, error *err)
+status trial_result_read(const trial_files *f, const char *job_dir, const char *metric, trial_result *ret, error *err)
 {
     json_t *best = NULL, *steps = NULL;
     char *key = xasprintf("best_validation_%s", metric);
-    status st = read_number(job_dir, "metrics.json", key, &best, err);
+    status st = read_number(f, job_dir, "metrics.json", key, &best, err);
     if (st == OK)
-        st = read_number(job_dir, "summary.json", "steps", &steps, err);
+        st = read_number(f, job_dir, "summary.json", "steps", &steps, err);
     if (st == OK)
         *ret = (trial_result){.objective = json_number_value(best), .steps = (int64_t)json_integer_value(steps)};
     json_decref(best);

@@ -4,6 +4,7 @@
 #ifndef TEQUIO_CLI_TUNE_TRIAL_RESULT_H
 #define TEQUIO_CLI_TUNE_TRIAL_RESULT_H
 
+#include "cli/tune/trial_files.h"
 #include "tune/study.h"
 
 typedef struct trial_result {
@@ -13,9 +14,11 @@ typedef struct trial_result {
 
 /* The next evaluation after `epoch`. An epoch whose checkpoint was gone before it was evaluated is passed over. False:
  * there is none yet. */
-bool trial_evaluation_read(const char *job_dir, const char *metric, int64_t epoch, trial_evaluation *ret);
+bool trial_evaluation_read(const trial_files *f, const char *job_dir, const char *metric, int64_t epoch,
+                           trial_evaluation *ret);
 
 /* E_DATA: the job has no such metric, or one that is not finite. */
-MUST_USE status trial_result_read(const char *job_dir, const char *metric, trial_result *ret, error *err);
+MUST_USE status trial_result_read(const trial_files *f, const char *job_dir, const char *metric, trial_result *ret,
+                                  error *err);
 
 #endif

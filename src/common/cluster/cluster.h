@@ -54,7 +54,7 @@ typedef struct cluster {
     bool primary_called_master;         /* the cluster says "master", not "chief" */
     int32_t global_id;                  /* as RunConfig counts: chief 0, ps last; evaluator -1 */
     const char *environment;            /* "cloud" or NULL */
-    const char *trial;                  /* task.trial as text, or NULL */
+    const char *trial;                  /* of a search: task.trial as text, or NULL */
     const char *job_json;               /* field `job` as JSON text, or NULL */
     const char *model_dir;              /* field `model_dir`, or NULL */
     cluster_world world;                /* of ranks */
@@ -63,7 +63,8 @@ typedef struct cluster {
 
 /* Looks at the environment: TF_CONFIG, then CLUSTER_SPEC, then ranks, then Slurm, then SageMaker,
  * then local; a variable that is empty counts as absent, and one rank, or a Slurm step or SageMaker
- * job of one task, as local.
+ * job of one task, as local. A TF_CONFIG that says nothing but task.trial counts for that alone, as
+ * CLOUD_ML_TRIAL_ID does where nothing else names the trial.
  * TEQUIO_SLURM_JOBS ("master:1,ps:2,worker:5") deals the tasks of a Slurm step to roles, in the
  * alphabetical order of their names; without it all are workers. TEQUIO_SLURM_PORT is the port of
  * the first task on each host, 8888 if it is not there. The messages are the Estimator's where it

@@ -163,16 +163,53 @@ static status from_schedulers(cluster **ret, error *err)
     return st;
 }
 
-status cluster_from_env(cluster **ret, error *err)
+static status from_others(cluster **ret, error *err)
 {
-    const char *tf_config = getenv("TF_CONFIG"), *cluster_spec = getenv("CLUSTER_SPEC");
-    if ((tf_config && *tf_config) || (cluster_spec && *cluster_spec))
-        return from_google(tf_config, cluster_spec, ret, err);
     ranks r;
     status st = ranks_read(&r, err);
     if (st == OK)
         st = r.size ? cluster_from_ranks(&r.world, r.rank, r.size, NULL, ret, err)
                     : from_schedulers(ret, err);
     ranks_fini(&r);
+    return st;
+}
+
+/* --- trials of a search --- */
+
+/* {"task": {"trial": "7"}} says nothing of a cluster: that is for others to say. *ret_trial: free it. */
+static bool says_trial_alone(const char *tf_config, char **ret_trial)
+{
+    json_t *all = NULL;
+    if (!tf_config || json_parse(tf_config, strlen(tf_config), "TF_CONFIG", E_CONFIG, &all, NULL) != OK)
+        return false;
+    const json_t *own = json_object_get(all, "task");
+    const char *trial = json_string_value(json_object_get(own, "trial"));
+    bool is_alone = trial && json_object_size(all) == 1 && json_object_size(own) == 1;
+    if (is_alone)
+        *ret_trial = xstrdup(trial);
+    json_decref(all);
+    return is_alone;
+}
+
+/* As the launcher's variable says, where the description of the cluster does not. */
+static void find_trial(cluster *c, const char *trial)
+{
+    if (!trial)
+        trial = getenv("CLOUD_ML_TRIAL_ID");
+    if (!c->trial && trial && *trial)
+        c->trial = arena_strdup(cluster_memory(c), trial);
+}
+
+status cluster_from_env(cluster **ret, error *err)
+{
+    const char *tf_config = getenv("TF_CONFIG"), *cluster_spec = getenv("CLUSTER_SPEC");
+    char *trial = NULL;
+    if (says_trial_alone(tf_config, &trial))
+        tf_config = NULL;
+    bool is_google = (tf_config && *tf_config) || (cluster_spec && *cluster_spec);
+    status st = is_google ? from_google(tf_config, cluster_spec, ret, err) : from_others(ret, err);
+    if (st == OK)
+        find_trial(*ret, trial);
+    free(trial);
     return st;
 }

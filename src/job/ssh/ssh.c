@@ -178,7 +178,8 @@ static char *visible_gpus(const roster_task *t)
 static char **ssh_environment_of(ssh_job *s, int i, int life)
 {
     extern char **environ;
-    static const char *const kept[] = {"TEQUIO_", "OMP_NUM_THREADS=", "CUDA_VISIBLE_DEVICES="};
+    static const char *const kept[] = {"TEQUIO_", "OMP_NUM_THREADS=", "CUDA_VISIBLE_DEVICES=",
+                                       "CLOUD_ML_TRIAL_ID="};
     enum { OWN = 6 };
     size_t n = 0, n_all = 0;
     while (environ[n_all])

@@ -22,6 +22,7 @@
 static const char *const variables[] = {
     "TF_CONFIG",
     "CLUSTER_SPEC",
+    "CLOUD_ML_TRIAL_ID",
     "SLURM_PROCID",
     "SLURM_STEP_NUM_TASKS",
     "SLURM_STEP_NODELIST",

@@ -1,0 +1,73 @@
+#include "job/ssh/fetch.h"
+
+#include "common/base/alloc.h"
+#include "job/process/sent_file.h"
+#include "job/process/shell_word.h"
+#include "job/process/short_command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The client's own failure, which may pass, and how often it is tried. */
+enum { CLIENT_FAILED = 255, TRIES = 3 };
+
+/* From the folder in which remote.h lets tasks run. */
+static char *script_for(const char *path)
+{
+    char folder[4096];
+    buf b = BUF_INIT;
+    buf_adds(&b, "cd ");
+    shell_word_add(getcwd(folder, sizeof folder) ? folder : "/", &b);
+    buf_adds(&b, " 2>/dev/null || cd; f=");
+    shell_word_add(path, &b);
+    buf_adds(&b, "; if [ -f \"$f\" ]; then echo \"" SENT_FILE "$(wc -c <\"$f\")\"; cat \"$f\"; "
+                 "else echo " SENT_NONE "; fi");
+    return buf_detach(&b);
+}
+
+static status ask(const ssh_options *o, const char *name, const char *script, buf *ret_said, error *err)
+{
+    int n = 0;
+    while (o->client[n])
+        n++;
+    const char **argv = xcalloc((size_t)n + 3, sizeof *argv);
+    memcpy(argv, o->client, (size_t)n * sizeof *argv);
+    argv[n] = name;
+    argv[n + 1] = script;
+    short_command c = {.argv = (char *const *)(uintptr_t)argv};
+    status st = OK;
+    for (int i = 0; st == OK && i < TRIES && (i == 0 || c.code == CLIENT_FAILED); i++) {
+        buf_fini(&c.output);
+        st = short_commands_run(&c, 1, 1, err);
+    }
+    free(argv);
+    if (st == OK && c.code)
+        st = FAIL(err, E_FAIL, "host %s: %.*s", name, (int)c.output.size, c.output.data ? c.output.data : "");
+    if (st == OK)
+        *ret_said = c.output;
+    else
+        buf_fini(&c.output);
+    return st;
+}
+
+status ssh_fetch(const ssh_options *o, const char *path, buf *ret, error *err)
+{
+    roster tasks;
+    hosts_place *places = NULL;
+    buf said = BUF_INIT;
+    TRY(ssh_plan(o, &tasks, &places, err));
+    const char *name = o->hosts->at[places[0].host].name; /* the master is the first of a roster */
+    roster_close(&tasks);
+    free(places);
+    char *script = script_for(path);
+    char *where = xasprintf("on host %s", name);
+    status st = ask(o, name, script, &said, err);
+    if (st == OK)
+        st = sent_file_take(&said, path, where, ret, err);
+    buf_fini(&said);
+    free(where);
+    free(script);
+    return st;
+}

@@ -89,6 +89,15 @@ static void warn_of_gpus(const submit_request *o, const target *t, int parallel)
                 parallel);
 }
 
+static int run_search(const launch *l, const target *t, const search_request *r, error *err)
+{
+    error why = ERROR_INIT;
+    int code = search_run(r, err);
+    if (t->fetch_end && t->fetch_end(l, &why) != OK)
+        fprintf(stderr, "tequio: submit: %s\n", why.text);
+    return code;
+}
+
 int submit_search(const launch *l, const target *t, error *err)
 {
     const submit_request *o = l->request;
@@ -115,13 +124,11 @@ int submit_search(const launch *l, const target *t, error *err)
         .trials_if_absent = 1, /* as AI Platform has it */
         .is_elsewhere = !t->keeps_files_here,
     };
-    if (!t->keeps_files_here && !t->fetch)
-        return status_exit_code(FAIL(err, E_UNSUPPORTED, "submit: hyperparameters: a search reads the results of its "
-                                     "trials on this machine, which does not see the job dirs of --target %s; give "
-                                     "local, compose, slurm or ssh", t->name));
     if (args_has(a, "async"))
         return status_exit_code(FAIL(err, E_USAGE, "submit: --async: a search waits for its trials"));
-    status st = search_name_keys(&asked, args_text(a, "parameter"), o->memory, err);
+    status st = t->fetch_check ? t->fetch_check(l, err) : OK;
+    if (st == OK)
+        st = search_name_keys(&asked, args_text(a, "parameter"), o->memory, err);
     if (st == OK)
         st = search_choose(&choice, o->resolved, digest, &r, err);
     if (st != OK) {
@@ -130,7 +137,7 @@ int submit_search(const launch *l, const target *t, error *err)
     }
     warn_of_gpus(o, t, r.parallel);
     if (!args_has(a, "dry-run"))
-        return search_run(&r, err);
+        return run_search(l, t, &r, err);
     if (!args_has(a, "json"))
         printf("\na search by %s for the %s %s: %d trials, %d at a time; the tasks above are those of one\n",
                r.sampler->name, r.better > 0 ? "largest" : "least", r.metric, r.trials, r.parallel);

@@ -47,6 +47,9 @@ typedef struct target {
     /* The bytes of a file that the master wrote, by the path that it has for tasks. E_DATA: there is none; E_FAIL,
      * E_IO. NULL: this machine sees them, or nobody can. */
     status (*fetch)(const launch *l, const char *path, buf *ret, error *err);
+    /* Whether it can, for this launch, E_CONFIG; and its end. NULL: always, and there is nothing to do. */
+    status (*fetch_check)(const launch *l, error *err);
+    status (*fetch_end)(const launch *l, error *err);
 } target;
 
 #define TARGET_GROUP(name) "With --target " name

@@ -1,6 +1,7 @@
 /* `tequio submit --target kubernetes`: every task is a pod of a cluster that kubectl reaches. */
 #include "cli/run/input_files.h"
 #include "cli/submit/target.h"
+#include "job/kubernetes/claim_files.h"
 #include "job/kubernetes/run.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@ typedef struct kubernetes_target {
     const char *const *arguments;
     const char *job_dir;
     const char *config;
+    bool has_files_pod; /* claim_files.h */
 } kubernetes_target;
 
 /* A path of this machine is none of a pod's, unless it is whole. */
@@ -42,7 +44,7 @@ static status prepare(launch *l, error *err)
 {
     arena *memory = l->request->memory;
     kubernetes_target *t = arena_alloc(memory, sizeof *t);
-    TRY(kubernetes_name(&l->request->job, t->name, err));
+    TRY(kubernetes_name(&l->request->job, submit_trial(), t->name, err));
     TRY(kubernetes_claims(args_text(l->args, "claims"), memory, &t->claims, err));
     t->job_dir = dir_in_pods(l->request);
     t->arguments = arguments_in_pods(l, t->job_dir);
@@ -66,6 +68,7 @@ static kubernetes_options target_kubernetes_options_of(const launch *l)
         .arguments = t->arguments,
         .config = t->config,
         .job_dir = t->job_dir,
+        .trial = submit_trial(),
         .claims = t->claims,
         .plain_jobs = args_has(l->args, "plain-jobs"),
         .any_gpu = args_has(l->args, "any-gpu"),
@@ -132,6 +135,30 @@ static int target_kubernetes_run(const launch *l, error *err)
     return code;
 }
 
+/* What a job's own claim holds, no other pod sees. */
+static status target_kubernetes_fetch_check(const launch *l, error *err)
+{
+    const kubernetes_target *t = l->own;
+    if (kubernetes_is_claimed(t->claims, l->request->job.job_dir))
+        return OK;
+    return FAIL(err, E_CONFIG, "a search reads what its trials wrote: the job dir must be below a claim that is there, "
+                "--claims NAME:/PATH, and '%s' is not", l->request->job.job_dir);
+}
+
+static status target_kubernetes_fetch(const launch *l, const char *path, buf *ret, error *err)
+{
+    kubernetes_options o = target_kubernetes_options_of(l);
+    kubernetes_target *t = l->own;
+    return claim_files_fetch(&o, &t->has_files_pod, path, ret, err);
+}
+
+static status target_kubernetes_fetch_end(const launch *l, error *err)
+{
+    kubernetes_options o = target_kubernetes_options_of(l);
+    kubernetes_target *t = l->own;
+    return claim_files_end(&o, &t->has_files_pod, err);
+}
+
 const target target_kubernetes = {
     .name = "kubernetes",
     .group = TARGET_GROUP("kubernetes"),
@@ -140,4 +167,7 @@ const target target_kubernetes = {
     .plan = plan,
     .write = write_manifest,
     .run = target_kubernetes_run,
+    .fetch = target_kubernetes_fetch,
+    .fetch_check = target_kubernetes_fetch_check,
+    .fetch_end = target_kubernetes_fetch_end,
 };

@@ -13,6 +13,6 @@ const command command_task = {
     .operands = "",
     .summary = "Play one task for a launcher on another host.",
     .about = "Reads from standard input what to run, as `tequio submit --target ssh` writes it, and runs it "
-             "until it ends or the input does. It is nothing to type.",
+             "until it ends or the input does; or which file to write out. It is nothing to type.",
     .run = run_task,
 };

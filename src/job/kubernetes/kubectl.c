@@ -14,18 +14,38 @@ enum { WORDS = 24 };
 
 /* --- one command --- */
 
+static void make_line(const kubernetes_options *o, const char *const *words, const char *ret[WORDS + 4])
+{
+    int n = 0;
+    ret[n++] = "kubectl";
+    if (o->namespace) {
+        ret[n++] = "--namespace";
+        ret[n++] = o->namespace;
+    }
+    while (*words)
+        ret[n++] = *words++;
+    ret[n] = NULL;
+}
+
 /* `words` end with NULL; *ret_said as short_command_ask has it. */
 static status call(const kubernetes_options *o, const char *const *words, char **ret_said, error *err)
 {
-    const char *argv[WORDS + 4] = {"kubectl"};
-    int n = 1;
-    if (o->namespace) {
-        argv[n++] = "--namespace";
-        argv[n++] = o->namespace;
-    }
-    while (*words)
-        argv[n++] = *words++;
+    const char *argv[WORDS + 4];
+    make_line(o, words, argv);
     return short_command_ask(argv, ret_said, err);
+}
+
+/* A file of memory with that text; `ret_path` is for others to read it by. */
+static int hold(const char *text, char ret_path[64], error *err)
+{
+    int fd = memfd_create("input", MFD_CLOEXEC);
+    if (fd < 0)
+        return FAIL(err, E_IO, "hold a text in memory: %s", strerror(errno)), -1;
+    snprintf(ret_path, 64, "/proc/%d/fd/%d", (int)getpid(), fd);
+    if (fs_write_all(fd, text, strlen(text), "a text in memory", err) == OK)
+        return fd;
+    close(fd);
+    return -1;
 }
 
 const char *kubectl_selector(const kubernetes_options *o, arena *memory)
@@ -55,15 +75,12 @@ static status call_selected(const kubernetes_options *o, const char *verb, const
 /* From memory: it holds the key. */
 status kubectl_apply(const kubernetes_options *o, const char *manifest, error *err)
 {
-    int fd = memfd_create("manifest", MFD_CLOEXEC);
-    if (fd < 0)
-        return FAIL(err, E_IO, "hold a manifest in memory: %s", strerror(errno));
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
+    int fd = hold(manifest, path, err);
+    if (fd < 0)
+        return E_IO;
     const char *words[] = {"apply", "--filename", path, NULL};
-    status st = fs_write_all(fd, manifest, strlen(manifest), "the manifest", err);
-    if (st == OK)
-        st = call(o, words, NULL, err);
+    status st = call(o, words, NULL, err);
     close(fd);
     return st;
 }
@@ -79,6 +96,33 @@ status kubectl_kill_pods(const kubernetes_options *o, error *err)
 {
     static const char *const more[] = {"--ignore-not-found", "--grace-period=0", "--force", NULL};
     return call_selected(o, "delete", "pods", more, NULL, err);
+}
+
+/* --- one pod --- */
+
+status kubectl_await_pod(const kubernetes_options *o, const char *name, error *err)
+{
+    const char *words[] = {"wait", "--for=condition=Ready", "--timeout=300s", "pod", name, NULL};
+    return call(o, words, NULL, err);
+}
+
+status kubectl_remove_pod(const kubernetes_options *o, const char *name, error *err)
+{
+    const char *words[] = {"delete", "pod", name, "--ignore-not-found", "--wait=true", NULL};
+    return call(o, words, NULL, err);
+}
+
+status kubectl_exec(const kubernetes_options *o, const char *name, const char *line, buf *ret_said, error *err)
+{
+    const char *words[] = {"exec", "--stdin", name, "--", "tequio", "task", NULL}, *argv[WORDS + 4];
+    char path[64];
+    int fd = hold(line, path, err), code = 0;
+    if (fd < 0)
+        return E_IO;
+    make_line(o, words, argv);
+    status st = short_command_read(argv, path, "kubectl exec", ret_said, &code, err);
+    close(fd);
+    return st;
 }
 
 /* --- looking --- */

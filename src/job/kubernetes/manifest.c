@@ -28,25 +28,27 @@ const char *kubernetes_host(const kubernetes_options *o, task t, arena *memory)
 }
 
 /* A label of DNS: 63 letters at most, of the longest name too, NAME-evaluator-12. */
-status kubernetes_name(const job *j, char ret[KUBERNETES_NAME], error *err)
+status kubernetes_name(const job *j, const char *trial, char ret[KUBERNETES_NAME], error *err)
 {
-    size_t n = 0, longest = 0;
+    size_t n = 0, longest = 0, of_trial = trial ? strlen(trial) + 1 : 0;
     for (role r = 0; r < ROLE_COUNT; r++) {
         int64_t count = j->pools[r].count;
         size_t own = count ? (size_t)snprintf(NULL, 0, "-%s-%" PRId64, role_name(r), count - 1) : 0;
         longest = own > longest ? own : longest;
     }
-    if (strlen(j->id) + longest >= KUBERNETES_NAME)
+    if (strlen(j->id) + of_trial + longest >= KUBERNETES_NAME)
         return FAIL(err, E_CONFIG,
                     "the job's name '%s' has %zu letters; Kubernetes' names have 63 at most, and "
                     "so that of this job at most %zu",
-                    j->id, strlen(j->id), KUBERNETES_NAME - 1 - longest);
+                    j->id, strlen(j->id), KUBERNETES_NAME - 1 - longest - of_trial);
     for (const char *c = j->id; *c; c++)
         ret[n++] = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
     ret[n] = '\0';
     if (ret[n - 1] == '-')
         return FAIL(err, E_CONFIG,
                     "the job's name '%s': one of Kubernetes' ends with a letter or a digit", j->id);
+    if (trial)
+        snprintf(ret + n, KUBERNETES_NAME - n, "-%s", trial);
     return OK;
 }
 

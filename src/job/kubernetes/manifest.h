@@ -42,13 +42,14 @@ typedef struct kubernetes_options {
     bool plain_jobs;                /* no operator is needed */
     bool any_gpu;                   /* nodes need not say the type of their GPUs as GKE does */
     bool is_secured;                /* there will be the Secret */
+    const char *trial;              /* of a search, which the job is; NULL: it is none */
     int grace_s;                    /* from SIGTERM to SIGKILL */
     int max_restarts;               /* of a task; the operator counts otherwise */
 } kubernetes_options;
 
-/* The job's name as Kubernetes has names: "Fashion_MNIST" is "fashion-mnist". E_CONFIG if names of
- * pods would be too long. */
-MUST_USE status kubernetes_name(const job *j, char ret[KUBERNETES_NAME], error *err);
+/* The job's name as Kubernetes has names: "Fashion_MNIST" is "fashion-mnist", and its trial 7, if
+ * `trial` is not NULL, "fashion-mnist-7". E_CONFIG if names of pods would be too long. */
+MUST_USE status kubernetes_name(const job *j, const char *trial, char ret[KUBERNETES_NAME], error *err);
 
 /* Appends it, as YAML. E_CONFIG for what Kubernetes would not take. */
 MUST_USE status kubernetes_manifest(const kubernetes_options *o, buf *ret, error *err);

@@ -97,14 +97,20 @@ bool pod_owns_claim(const kubernetes_options *o)
     return !kubernetes_is_claimed(o->claims, o->job_dir);
 }
 
-/* A file system has things of its own at its root: the job dir is a folder of it. */
-static void add_claims(const kubernetes_options *o, role r, volumes *v)
+void pod_add_claims(const kubernetes_options *o, json_t *all, json_t *mounts)
 {
+    volumes v = {.volumes = all, .mounts = mounts};
     for (const kubernetes_claim *c = o->claims; c->name; c++) {
         char name[32];
         snprintf(name, sizeof name, "claim-%d", (int)(c - o->claims));
-        add_volume(v, claim_volume(name, c->name), json_pack("{s:s}", "mountPath", c->path));
+        add_volume(&v, claim_volume(name, c->name), json_pack("{s:s}", "mountPath", c->path));
     }
+}
+
+/* A file system has things of its own at its root: the job dir is a folder of it. */
+static void add_claims(const kubernetes_options *o, role r, volumes *v)
+{
+    pod_add_claims(o, v->volumes, v->mounts);
     if ((r == ROLE_MASTER || r == ROLE_EVALUATOR) && pod_owns_claim(o))
         add_volume(v, claim_volume("job", o->name),
                    json_pack("{s:s, s:s}", "mountPath", o->job_dir, "subPath", "job"));
@@ -133,7 +139,7 @@ static volumes all_volumes(const kubernetes_options *o, role r)
 
 /* --- what it runs --- */
 
-static const char *image_of(const kubernetes_options *o, role r)
+const char *pod_image(const kubernetes_options *o, role r)
 {
     if (o->image)
         return o->image;
@@ -162,6 +168,8 @@ static json_t *all_environment(const kubernetes_options *o, json_t *more)
         json_array_append_new(r, json_pack("{s:s, s:{s:{s:s, s:s}}}", "name", "TEQUIO_KEY",
                                            "valueFrom", "secretKeyRef", "name", o->name, "key",
                                            "key"));
+    if (o->trial)
+        json_array_append_new(r, json_pack("{s:s, s:s}", "name", "CLOUD_ML_TRIAL_ID", "value", o->trial));
     if (more)
         json_array_extend(r, more);
     json_decref(more);
@@ -178,7 +186,7 @@ static bool is_dialled(const kubernetes_options *o, role r)
 
 static json_t *container(const kubernetes_options *o, role r, json_t *mounts, json_t *environment)
 {
-    json_t *c = json_pack("{s:s, s:s, s:[s], s:o}", "name", POD_CONTAINER, "image", image_of(o, r),
+    json_t *c = json_pack("{s:s, s:s, s:[s], s:o}", "name", POD_CONTAINER, "image", pod_image(o, r),
                           "command", "tequio", "args", texts(o->arguments));
     json_t *all = all_environment(o, environment);
     if (json_array_size(all))

@@ -15,6 +15,11 @@ json_t *pod_template(const kubernetes_options *o, role r, json_t *environment);
 /* No claim that is given holds the job dir: it has one of its own. */
 bool pod_owns_claim(const kubernetes_options *o);
 
+/* Appends the claims that are given to lists of "volumes" and of a container's "volumeMounts". */
+void pod_add_claims(const kubernetes_options *o, json_t *volumes, json_t *mounts);
+
+const char *pod_image(const kubernetes_options *o, role r);
+
 #define POD_CONTAINER "tensorflow" /* the training operator looks for these two */
 #define POD_PORT      "tfjob-port"
 

@@ -1,7 +1,30 @@
 #include "job/process/sent_file.h"
 
+#include "common/base/fs.h"
+
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+status sent_file_write(const char *path, error *err)
+{
+    fs_map file = {.data = NULL};
+    buf head = BUF_INIT;
+    bool is_there = fs_exists(path);
+    if (is_there)
+        TRY(fs_map_open(path, &file, err));
+    if (is_there)
+        buf_addf(&head, SENT_FILE "%zu\n", file.bytes);
+    else
+        buf_adds(&head, SENT_NONE "\n");
+    status st = fs_write_all(STDOUT_FILENO, head.data, head.size, "standard output", err);
+    if (st == OK && file.bytes)
+        st = fs_write_all(STDOUT_FILENO, file.data, file.bytes, "standard output", err);
+    buf_fini(&head);
+    if (is_there)
+        fs_map_close(&file);
+    return st;
+}
 
 /* Where a line begins so; NULL: none does. */
 static const char *line_with(const buf *said, const char *word)

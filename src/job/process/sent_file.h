@@ -16,6 +16,9 @@
 #define SENT_FILE "tequio-file "
 #define SENT_NONE "tequio-none"
 
+/* Writes the file to standard output so. E_DATA: it cannot be read; E_IO. */
+MUST_USE status sent_file_write(const char *path, error *err);
+
 /* Appends its bytes. E_DATA: there is none; E_IO: they are not all there. `where` is for messages, "on host one". */
 MUST_USE status sent_file_take(const buf *said, const char *path, const char *where, buf *ret, error *err);
 

@@ -141,3 +141,18 @@ status short_command_ask(const char *const *argv, char **ret_said, error *err)
         free(said);
     return st;
 }
+
+status short_command_read(const char *const *argv, const char *input, const char *who, buf *ret_said, int *ret_code,
+                          error *err)
+{
+    short_command c = {.argv = (char *const *)(uintptr_t)argv, .input = input};
+    status st = short_commands_run(&c, 1, 1, err);
+    *ret_code = c.code;
+    if (st == OK && c.code)
+        st = FAIL(err, E_FAIL, "%s: %.*s", who, (int)c.output.size, c.output.data ? c.output.data : "");
+    if (st == OK)
+        *ret_said = c.output;
+    else
+        buf_fini(&c.output);
+    return st;
+}

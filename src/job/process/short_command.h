@@ -26,4 +26,9 @@ MUST_USE status short_commands_run(short_command *list, int n, int at_once, erro
  * E_FAIL in its words if it does not end with 0, E_IO if it could not be started. */
 MUST_USE status short_command_ask(const char *const *argv, char **ret_said, error *err);
 
+/* Runs one with that input, which may be NULL; *ret_said is what it said, byte by byte: buf_fini it. E_FAIL, behind
+ * `who` in its words, if it does not end with 0: its code is then in *ret_code; E_IO. */
+MUST_USE status short_command_read(const char *const *argv, const char *input, const char *who, buf *ret_said,
+                                   int *ret_code, error *err);
+
 #endif

@@ -36,19 +36,18 @@ static status ask(const ssh_options *o, const char *name, const char *script, bu
     memcpy(argv, o->client, (size_t)n * sizeof *argv);
     argv[n] = name;
     argv[n + 1] = script;
-    short_command c = {.argv = (char *const *)(uintptr_t)argv};
-    status st = OK;
-    for (int i = 0; st == OK && i < TRIES && (i == 0 || c.code == CLIENT_FAILED); i++) {
-        buf_fini(&c.output);
-        st = short_commands_run(&c, 1, 1, err);
+    char *who = xasprintf("host %s", name);
+    error why = ERROR_INIT;
+    status st = E_FAIL;
+    int code = CLIENT_FAILED;
+    for (int i = 0; st == E_FAIL && i < TRIES && code == CLIENT_FAILED; i++) {
+        error_clear(&why);
+        st = short_command_read(argv, NULL, who, ret_said, &code, &why);
     }
+    if (st != OK)
+        (void)FAIL(err, st, "%s", why.text);
+    free(who);
     free(argv);
-    if (st == OK && c.code)
-        st = FAIL(err, E_FAIL, "host %s: %.*s", name, (int)c.output.size, c.output.data ? c.output.data : "");
-    if (st == OK)
-        *ret_said = c.output;
-    else
-        buf_fini(&c.output);
     return st;
 }
 

@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "job/process/sent_file.h"
 #include "job/process/signals.h"
 
 #include <errno.h>
@@ -34,6 +35,15 @@ char *remote_line(const remote_task *t)
         json_object_set_new(all, "config", json_string(t->config));
     char *text = json_text(all);
     char *line = xasprintf("%s\n", text);
+    json_decref(all);
+    free(text);
+    return line;
+}
+
+char *remote_file_line(const char *path)
+{
+    json_t *all = json_pack("{s:s}", "file", path);
+    char *text = json_text(all), *line = xasprintf("%s\n", text);
     json_decref(all);
     free(text);
     return line;
@@ -257,6 +267,13 @@ int remote_serve(error *err)
     json_t *t = NULL;
     int ended = 0;
     status st = read_task(&s, &t);
+    const char *file = json_string_value(json_object_get(t, "file"));
+    if (st == OK && file) {
+        st = sent_file_write(file, err);
+        json_decref(t);
+        buf_fini(&s.input);
+        return status_exit_code(st);
+    }
     if (st == OK)
         st = signals_open(true, &s.signals, err);
     if (st == OK)

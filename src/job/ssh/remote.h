@@ -1,9 +1,9 @@
 /*
  * A task on a host that is reached by a remote shell: the launcher speaks to its standard input.
  *
- * The first line is JSON: what to run and with what. Each line behind it is "signal N". The end of
- * the input is the launcher's end, or the connection's: the task is killed at once, so none runs
- * that nobody knows of. What the task prints goes to the same outputs; its end is ours.
+ * The first line is JSON: what to run and with what, or which file is wanted. Each line behind it is
+ * "signal N". The end of the input is the launcher's end, or the connection's: the task is killed at
+ * once, so none runs that nobody knows of. What the task prints goes to the same outputs; its end is ours.
  *
  * Keys travel in that line, never among arguments, where other users of the host could read them.
  *
@@ -25,6 +25,9 @@ typedef struct remote_task {
 
 /* The first line, with its end; the caller frees it. */
 char *remote_line(const remote_task *t);
+
+/* The first line that asks for a file instead of a task (process/sent_file.h); the caller frees it. */
+char *remote_file_line(const char *path);
 
 /* Plays the other side: reads standard input and runs the task. The exit code is the task's, 128 +
  * signal when a signal ended it. E_PROTOCOL for a line that is none of ours. */

@@ -32,7 +32,7 @@ static scene *scene_of(const char *text)
     s->memory = memory;
     error err = ERROR_INIT;
     if (job_of_text(text, strlen(text), memory, &s->job, &err) != OK ||
-        kubernetes_name(&s->job, s->name, &err) != OK)
+        kubernetes_name(&s->job, NULL, s->name, &err) != OK)
         fail_msg("%s", err.text);
     s->o = (kubernetes_options){
         .job = &s->job,
@@ -154,13 +154,13 @@ static void a_name_is_one_of_dns(void **state)
     char name[KUBERNETES_NAME];
     error err = ERROR_INIT;
     s->job.id = "a234567890123456789012345678901234567890123456789012345"; /* 55, and -worker-1 */
-    assert_int_equal(kubernetes_name(&s->job, name, &err), E_CONFIG);
+    assert_int_equal(kubernetes_name(&s->job, NULL, name, &err), E_CONFIG);
     holds(err.text, "at most 54");
     error_clear(&err);
     s->job.id++;
-    assert_int_equal(kubernetes_name(&s->job, name, &err), OK);
+    assert_int_equal(kubernetes_name(&s->job, NULL, name, &err), OK);
     s->job.id = "seed_";
-    assert_int_equal(kubernetes_name(&s->job, name, &err), E_CONFIG);
+    assert_int_equal(kubernetes_name(&s->job, NULL, name, &err), E_CONFIG);
     scene_end(s);
 }
 

@@ -5,7 +5,19 @@
 #include "model/encoder.h"
 #include "model/weight_files.h"
 
-/* Those that are weights: positions that torch keeps beside them are not. */
+#include <string.h>
+
+/* Over a table of words tensors are called here as AllenNLP calls them. */
+static bool has_its_names(const config *model)
+{
+    static const char *const types[] = {"basic_classifier", "simple_tagger"};
+    for (size_t i = 0; i < COUNT_OF(types); i++)
+        if (strcmp(config_str(model, "type"), types[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Those that are weights: positions that torch keeps beside them are not. `names` NULL: they keep theirs. */
 static status rename_all(const weight_files *from, const checkpoint_names *names, st_tensor *ret, size_t *ret_n,
                          error *err)
 {
@@ -18,7 +30,7 @@ static status rename_all(const weight_files *from, const checkpoint_names *names
             return FAIL(err, E_DATA, "'%s': tensor '%s' is %s; expected float32", from->path, t->name,
                         dtype_name(t->dtype));
         ret[n] = *t;
-        ret[n++].name = allennlp_tensor(t->name, names, from->memory);
+        ret[n++].name = names ? allennlp_tensor(t->name, names, from->memory) : t->name;
     }
     *ret_n = n;
     return OK;
@@ -43,15 +55,17 @@ status allennlp_weights_convert(const char *file, const config *model, const cha
     const encoder_family *family = encoder_family_of(model);
     weight_files from;
     size_t n = 0;
-    if (!family)
-        return FAIL(err, E_CONFIG, "'%s': of AllenNLP's weights those of transformer_qa are read, and %s.type is '%s'",
+    if (!family && !has_its_names(model))
+        return FAIL(err, E_CONFIG,
+                    "'%s': of AllenNLP's weights those of transformer_qa, basic_classifier and simple_tagger are read, "
+                    "and %s.type is '%s'",
                     file, config_path(model), config_str(model, "type"));
     status st = weight_files_open(file, &from, err);
     if (st == OK) {
         st_tensor *tensors = arena_alloc(from.memory, (from.n + 1) * sizeof *tensors);
         st = weight_files_check(&from, err);
         if (st == OK)
-            st = rename_all(&from, &family->names, tensors, &n, err);
+            st = rename_all(&from, family ? &family->names : NULL, tensors, &n, err);
         if (st == OK)
             st = write_all(tensors, n, safetensors, err);
     }

@@ -1,6 +1,6 @@
 """AllenNLP's basic_classifier and simple_tagger as PyTorch computes them, in float32, without dropout.
 
-    python make_text_models.py        writes data/text_models/
+    python make_text_models.py        writes data/text_models/ and data/allennlp_tagger/
 
 A file a model: its tensors under the names that they have here, a batch of texts of unlike lengths, the logits, the
 loss and its gradients, end to end in the order of the tensors' names. Written from AllenNLP's own modules:
@@ -247,8 +247,42 @@ def write(name, section):
     print(f"{path.name}: loss {loss.item():.6f}, {len(named)} gradients")
 
 
+# --- a tagger as AllenNLP leaves it in an archive: weights.th, and the words and tags that have its numbers
+
+TAGS = ["O", "B-PER", "I-PER"]
+SENTENCES = ["Ana lives in Puebla".split(), "Juan and Ana Ruiz left".split(), ["Nobody", "lives"]]
+KNOWN = ["ana", "in", "juan", "left", "lives", "ruiz"]  # the others are unknown
+
+
+def number_of(word):
+    return KNOWN.index(word.lower()) + 2 if word.lower() in KNOWN else 1
+
+
+def write_archive():
+    torch.manual_seed(7)
+    network = Network({"type": "simple_tagger", "encoder": DEEP, **WORDS}).eval()
+    network.table = nn.Embedding(len(KNOWN) + 2, WIDTH)
+    for parameter in network.parameters():
+        nn.init.normal_(parameter)
+    folder = FOLDER.parent / "allennlp_tagger"
+    (folder / "vocabulary").mkdir(parents=True, exist_ok=True)
+    torch.save({name: value.detach() for name, value in network.names()}, folder / "weights.th")
+    (folder / "vocabulary" / "tokens.txt").write_text("\n".join(["@@UNKNOWN@@"] + KNOWN))
+    (folder / "vocabulary" / "labels.txt").write_text("\n".join(TAGS))
+    (folder / "vocabulary" / "non_padded_namespaces.txt").write_text("*labels\n*tags")
+    tags, lines = [], []
+    for words in SENTENCES:
+        ids = torch.tensor([[number_of(w) for w in words]])
+        best = network(ids, torch.ones_like(ids))[0].argmax(1)
+        tags.append([TAGS[i] for i in best])
+        lines += [f"{word} NN O {tag}" for word, tag in zip(words, tags[-1])] + [""]
+    (folder / "sentences.conll").write_text("\n".join(lines) + "\n")
+    print("allennlp_tagger:", tags)
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    write_archive()
     FOLDER.mkdir(parents=True, exist_ok=True)
     for model, described in MODELS.items():
         write(model, described)

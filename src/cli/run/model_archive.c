@@ -66,6 +66,18 @@ static status unpack_member(const archive *a, const char *path, const char *name
     return st;
 }
 
+/* AllenNLP's folder of words and classes. */
+static status unpack_words(const archive *a, const char *path, const char *folder, error *err)
+{
+    static const char *const names[] = {"vocabulary/labels.txt", "vocabulary/tokens.txt"};
+    char *below = xasprintf("%s/vocabulary", folder);
+    status st = fs_mkdirs(below, err);
+    for (size_t i = 0; st == OK && i < COUNT_OF(names); i++)
+        st = unpack_member(a, path, names[i], false, folder, err);
+    free(below);
+    return st;
+}
+
 static status unpack_members(const archive *a, const char *path, char **ret_folder, error *err)
 {
     bool is_allennlp = !archive_find(a, weights_name) && archive_find(a, allennlp_name);
@@ -75,7 +87,8 @@ static status unpack_members(const archive *a, const char *path, char **ret_fold
     if (st == OK)
         st = unpack_member(a, path, is_allennlp ? allennlp_name : weights_name, true, folder, err);
     if (st == OK)
-        st = unpack_member(a, path, vocabulary_name, false, folder, err);
+        st = is_allennlp ? unpack_words(a, path, folder, err)
+                         : unpack_member(a, path, vocabulary_name, false, folder, err);
     if (st == OK) {
         *ret_folder = folder;
         return OK;

@@ -7,6 +7,7 @@
 #include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/store/checkpoint.h"
+#include "data/allennlp_vocabulary.h"
 #include "model/allennlp_names.h"
 #include "model/allennlp_weights.h"
 
@@ -108,15 +109,32 @@ status trained_model_find(const char *path, trained_model *s, error *err)
     return OK;
 }
 
+/* Of a folder that AllenNLP wrote, if its reader learned words or classes. */
+static status read_allennlp_vocabulary(trained_model *s, const char *folder, error *err)
+{
+    char *words = existing(folder, "vocabulary"), *labels = existing(folder, "vocabulary/labels.txt");
+    buf text = BUF_INIT;
+    status st = words && labels ? allennlp_vocabulary_read(words, &text, err) : OK;
+    if (st == OK && text.data)
+        s->vocabulary = buf_detach(&text);
+    buf_fini(&text);
+    free(words);
+    free(labels);
+    return st;
+}
+
 static status read_vocabulary(trained_model *s, error *err)
 {
-    char *folder = xstrdup(s->config_path);
+    char *path = xstrdup(s->config_path);
+    const char *folder = dirname(path);
     jobdir *d = NULL;
-    status st = jobdir_open(dirname(folder), &d, err);
+    status st = jobdir_open(folder, &d, err);
     if (st == OK)
         st = jobdir_read_vocabulary(d, &s->vocabulary, err);
+    if (st == OK && !s->vocabulary)
+        st = read_allennlp_vocabulary(s, folder, err);
     jobdir_close(&d);
-    free(folder);
+    free(path);
     return st;
 }
 

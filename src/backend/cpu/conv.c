@@ -5,6 +5,7 @@
  * pass behind it does; what is multiplied with them was rounded before, and sums and results are
  * float32.
  */
+#include "backend/cpu/depthwise.h"
 #include "backend/cpu/planes.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
@@ -201,6 +202,15 @@ static status run_bwd_weights(const cpu_node *n, const cpu_call *c, error *err)
     return node_execute(conv, c->scratch, err);
 }
 
+/* Where the convolution itself reads and writes blocks of channels, which are what it is then over. */
+static status plan_depthwise(cpu_node *n, const conv_layouts *l, bool *ret, error *err)
+{
+    shim_primitive *conv;
+    TRY(shim_conv(n->program->shim, &l->window, l->x, l->w, NULL, l->y, &conv, err));
+    *ret = depthwise_plan_weights(n, shim_layout_of(conv, SHIM_SRC), shim_layout_of(conv, SHIM_DST));
+    return OK;
+}
+
 status cpu_plan_conv_bwd_weights(cpu_node *n)
 {
     const conv_attr *a = n->node->attr;
@@ -210,6 +220,11 @@ status cpu_plan_conv_bwd_weights(cpu_node *n)
     shim_primitive *conv;
     TRY(shim_conv_bwd_weights(n->program->shim, &l.window, l.x, l.w, with_bias ? l.b : NULL, l.y, &conv,
                               n->err));
+    bool is_depthwise = false;
+    if (a->group > 1 && shim_is_general(conv) && node_factor_form(n, 0) != FACTOR_BF16)
+        TRY(plan_depthwise(n, &l, &is_depthwise, n->err));
+    if (is_depthwise)
+        return OK;
     n->body = run_bwd_weights;
     n->state = conv;
     n->scratch_bytes = shim_bytes_of(conv, SHIM_SCRATCH);

@@ -1,5 +1,7 @@
 #include "backend/cpu/dnnl/state.h"
 
+#include <string.h>
+
 #include <stdlib.h>
 
 static const int role_arg[SHIM_ROLES] = {
@@ -64,6 +66,15 @@ status shim_reorder(shim *s, const shim_layout *from, const shim_layout *to, shi
                                                       s->engine, s->attr),
                    "reorder", err));
     return shim_primitive_new(s, desc, "reorder", ret, err);
+}
+
+bool shim_is_general(const shim_primitive *p)
+{
+    const char *name = "";
+    if (dnnl_primitive_desc_query(p->desc, dnnl_query_impl_info_str, 0, &name) != dnnl_success)
+        return false;
+    return strncmp(name, "x64:gemm", strlen("x64:gemm")) == 0 || strncmp(name, "gemm", strlen("gemm")) == 0 ||
+           strncmp(name, "ref", strlen("ref")) == 0;
 }
 
 const shim_layout *shim_layout_of(const shim_primitive *p, shim_role role)

@@ -120,6 +120,9 @@ MUST_USE status shim_batch_norm(shim *s, const shim_layout *data, float epsilon,
 MUST_USE status shim_batch_norm_bwd(shim *s, const shim_layout *data, float epsilon, bool training,
                                     shim_primitive **ret, error *err);
 
+/* Whether it is made for any window, by products with copies of it or by plain loops: oneDNN's last choice. */
+bool shim_is_general(const shim_primitive *p);
+
 /* What the primitive chose; NULL if it has no such argument. */
 const shim_layout *shim_layout_of(const shim_primitive *p, shim_role role);
 size_t shim_bytes_of(const shim_primitive *p, shim_role role); /* 0 likewise */

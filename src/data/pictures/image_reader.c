@@ -5,10 +5,9 @@
 #include "data/reader.h"
 
 #include "common/base/alloc.h"
-#include "common/base/detmath.h"
 #include "data/pictures/picture_list.h"
+#include "data/pictures/picture_options.h"
 #include "data/pictures/survey.h"
-#include "data/pictures/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +23,7 @@ typedef struct picture_print {
 typedef struct image_reader {
     dataset base;
     picture_set set;
-    picture_view view;
-    float scale[CHANNELS], offset[CHANNELS];    /* pixel = x * scale + offset */
+    picture_options options;
     picture_print *prints;                      /* [set.n] */
     char *vocabulary;
 } image_reader;
@@ -45,7 +43,7 @@ static status take_picture(const image_reader *r, size_t i, const picture_draws 
 {
     buf file = BUF_INIT;
     TRY(picture_set_read(&r->set, i, &file, err));
-    status st = picture_view_take(&r->view, draws, (const unsigned char *)file.data, file.size, ret, err);
+    status st = picture_view_take(&r->options.view, draws, (const unsigned char *)file.data, file.size, ret, err);
     buf_fini(&file);
     if (st != OK) {
         char *path = picture_set_path(&r->set, i);
@@ -134,66 +132,6 @@ static const reader_ops image_reader_ops = {.read = read_example,
                                             .example_name = example_name,
                                             .contents = contents,
                                             .whole_contents = whole_contents};
-
-/* --- what the configuration says --- */
-
-static status take_size(const config *reader, picture_view *v, error *err)
-{
-    const json_t *size = config_json(reader, "size");
-    bool is_list = json_is_array(size);
-    v->height = (int32_t)json_integer_value(is_list ? json_array_get(size, 0) : size);
-    v->width = (int32_t)json_integer_value(is_list ? json_array_get(size, 1) : size);
-    bool stretches = strcmp(config_str(reader, "fit"), "stretch") == 0, has_resize = config_has(reader, "resize");
-    if (stretches && has_resize)
-        return FAIL(err, E_CONFIG, "%s.resize: is of fit \"crop\"; with \"stretch\" a picture gets its size at once",
-                    config_path(reader));
-    if (!stretches && v->width != v->height)
-        return FAIL(err, E_CONFIG, "%s.size: [%d, %d] is no square; that wants fit: \"stretch\"", config_path(reader),
-                    v->height, v->width);
-    v->resize = stretches ? 0 : has_resize ? (int32_t)config_int(reader, "resize") : v->width;
-    if (!stretches && v->resize < v->width)
-        return FAIL(err, E_CONFIG, "%s.resize: %d is less than size %d, which is cut out of it", config_path(reader),
-                    v->resize, v->width);
-    return OK;
-}
-
-static status take_view(const config *reader, picture_view *v, error *err)
-{
-    TRY(take_size(reader, v, err));
-    v->channels = strcmp(config_str(reader, "color_mode"), "rgb") == 0 ? CHANNELS : 1;
-    v->decoding.turn = config_bool(reader, "exif_orientation");
-    const config *augment = config_has(reader, "augment") ? config_section(reader, "augment") : NULL;
-    v->changes = picture_changes_read(augment);
-    int32_t side = v->resize ? v->resize : v->width > v->height ? v->width : v->height;
-    if (v->changes.crops) /* no part is made larger that need not be */
-        side = (int32_t)((double)side / det_sqrt(v->changes.crop.scale.low * v->changes.crop.ratio.low));
-    v->decoding.shortest = config_bool(reader, "scaled_decoding") ? side : 0;
-    return OK;
-}
-
-static status take_channels(const config *reader, const char *key, double if_absent, int32_t channels, double *ret,
-                            error *err)
-{
-    const json_t *list = config_json(reader, key);
-    if (list && json_array_size(list) != (size_t)channels)
-        return FAIL(err, E_CONFIG, "%s.%s: has %zu numbers; color_mode says %d", config_path(reader), key,
-                    json_array_size(list), channels);
-    for (int32_t c = 0; c < channels; c++)
-        ret[c] = list ? json_number_value(json_array_get(list, (size_t)c)) : if_absent;
-    return OK;
-}
-
-static status take_normalization(image_reader *r, const config *reader, error *err)
-{
-    double mean[CHANNELS], std[CHANNELS];
-    TRY(take_channels(reader, "mean", 0.0, r->view.channels, mean, err));
-    TRY(take_channels(reader, "std", 1.0, r->view.channels, std, err));
-    for (int32_t c = 0; c < r->view.channels; c++) {
-        r->scale[c] = (float)(1.0 / (255.0 * std[c]));
-        r->offset[c] = (float)(-mean[c] / std[c]);
-    }
-    return OK;
-}
 
 /* --- classes --- */
 
@@ -302,7 +240,7 @@ static status open_set(image_reader *r, const reader_request *request, error *er
     bool has_labels = !request->without_labels, skips = strcmp(config_str(request->reader, "on_error"), "skip") == 0;
     TRY(known_classes(request, &known, err));
     TRY(find_pictures(request, known, &r->set, err));
-    TRY(picture_survey(&r->set, &r->view.decoding, skips, err));
+    TRY(picture_survey(&r->set, &r->options.view.decoding, skips, err));
     if (has_labels && !request->vocabulary)
         TRY(check_classes(&r->set, err));
     if (has_labels)
@@ -314,18 +252,10 @@ static status open_set(image_reader *r, const reader_request *request, error *er
 
 static void describe_fields(image_reader *r, bool without_labels)
 {
-    data_bytes bytes = {.channels = r->view.channels, .background = -1};
-    memcpy(bytes.scale, r->scale, sizeof r->scale);
-    memcpy(bytes.offset, r->offset, sizeof r->offset);
-    r->base.fields[FIELD_IMAGE] = (data_field){.name = "image",
-                                               .dtype = DT_F32,
-                                               .rank = 3,
-                                               .dim = {r->view.channels, r->view.height, r->view.width},
-                                               .bytes = bytes};
+    r->base.fields[FIELD_IMAGE] = picture_options_field(&r->options, "image");
     r->base.n_fields = 1;
     r->base.examples = (int64_t)r->set.n;
-    /* The rows that have their new width already are no more than they were. */
-    r->base.reading = 2 * r->set.reading + (size_t)data_field_elements(&r->base.fields[FIELD_IMAGE]);
+    r->base.reading = picture_options_reading(&r->options, r->set.reading);
     if (without_labels)
         return;
     r->base.fields[FIELD_LABEL] =
@@ -338,8 +268,10 @@ status image_reader_configure(const reader_request *request, dataset **ret, erro
     image_reader *r = xcalloc(1, sizeof *r);
     r->base.ops = &image_reader_ops;
     status st;
-    TRY_OUT(st, take_view(request->reader, &r->view, err));
-    TRY_OUT(st, take_normalization(r, request->reader, err));
+    const config *reader = request->reader, *augment = NULL;
+    if (config_has(reader, "augment"))
+        augment = config_section(reader, "augment");
+    TRY_OUT(st, picture_options_read(reader, augment, &r->options, err));
     TRY_OUT(st, open_set(r, request, err));
     describe_fields(r, request->without_labels);
 out:

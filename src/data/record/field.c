@@ -10,9 +10,11 @@
 
 typedef struct value {
     const record_format *format;
+    const record_reading *how;
     const void *at, *pair;
     int64_t n;          /* how many values were taken, of a field that varies */
     bool was_cut;
+    size_t reading;
 } value;
 
 struct field_kind {
@@ -160,6 +162,28 @@ static status take_text(const record_field *f, value *v, void *const *ret, bool 
     return OK;
 }
 
+static status look_at_image(const record_field *f, value *v, const unsigned char *bytes, size_t n, error *err)
+{
+    picture_head head;
+    TRY(picture_read_head(bytes, n, &head, err));
+    v->reading = n + picture_decoding_bytes(&head, &f->picture->view.decoding);
+    return OK;
+}
+
+static status take_image(const record_field *f, value *v, void *const *ret, bool *ret_fits, error *err)
+{
+    const void *bytes;
+    size_t n;
+    *ret_fits = v->format->bytes(v->at, &bytes, &n);
+    if (!*ret_fits)
+        return OK;
+    status st = v->how->measure ? look_at_image(f, v, bytes, n, err)
+                                : picture_view_take(&f->picture->view, v->how->draws, bytes, n, ret[0], err);
+    if (st != OK)
+        error_prepend(err, "field '%s'", f->name);
+    return st;
+}
+
 static const field_kind kinds[] = {
     {"number", DT_F32, false, false, "a number", take_reals},
     {"numbers", DT_F32, true, false, "numbers", take_reals},
@@ -170,6 +194,7 @@ static const field_kind kinds[] = {
     {"label", DT_I64, false, true, "a class: an integer", take_label},
     {"word", DT_I64, false, true, "a class: a word in UTF-8, not empty", take_word},
     {"text", DT_I64, false, false, "a text", take_text},
+    {"image", DT_F32, false, false, "a JPEG or PNG, as a string of bytes", take_image},
 };
 
 const field_kind *field_kind_of(const char *type)
@@ -211,40 +236,34 @@ static status find_at(const record_field *f, const char *key, const record_forma
     return st;
 }
 
-static status find_value(const record_field *f, const record_format *format, const void *parsed, value *ret,
-                         error *err)
+static status find_value(const record_field *f, const record_format *format, const void *parsed,
+                         const record_reading *how, value *ret, error *err)
 {
-    *ret = (value){.format = format};
+    *ret = (value){.format = format, .how = how};
     TRY(find_at(f, f->key, format, parsed, &ret->at, err));
     return f->pair ? find_at(f, f->pair, format, parsed, &ret->pair, err) : OK;
 }
 
-static status take_value(const record_field *f, const record_format *format, const void *parsed, void *const *ret,
-                         record_measure *measure, error *err)
+static status take_value(const record_field *f, const record_format *format, const void *parsed,
+                         const record_reading *how, void *const *ret, error *err)
 {
     value v;
     bool fits = false;
-    TRY(find_value(f, format, parsed, &v, err));
+    record_measure *measure = how->measure;
+    TRY(find_value(f, format, parsed, how, &v, err));
     TRY(f->kind->take(f, &v, ret, &fits, err));
     if (!fits)
         return describe_misfit(f, &v, err);
     if (measure && f->varies && v.n > measure->length)
         measure->length = v.n;
-    if (measure)
+    if (measure) {
         measure->was_cut = measure->was_cut || v.was_cut;
+        measure->reading += v.reading;
+    }
     return OK;
 }
 
 static const float pixel_scale = 1.0f / 255.0f;
-
-/* In place, from the last: a float32 is longer than its byte. */
-static void spread_bytes(const record_field *f, void *at)
-{
-    const unsigned char *bytes = at;
-    float *out = at;
-    for (int64_t i = f->elements; i-- > 0;)
-        out[i] = (float)bytes[i] * pixel_scale;
-}
 
 bool record_field_is_list(const record_field *f)
 {
@@ -261,20 +280,23 @@ bool record_field_is_text(const record_field *f)
     return f->kind->take == take_text;
 }
 
-status record_fields_take(const record_fields *fields, const record_format *format, const void *parsed,
-                          bool raw, void *const *ret, record_measure *ret_measure, error *err)
+bool record_field_is_image(const record_field *f)
 {
-    record_measure measure = {.length = 0};
+    return f->kind->take == take_image;
+}
+
+status record_fields_take(const record_fields *fields, const record_format *format, const void *parsed,
+                          const record_reading *how, void *const *ret, error *err)
+{
     data_field outputs[TEXT_FIELDS];
     for (size_t i = 0; i < fields->n; i++) {
         const record_field *f = &fields->at[i];
-        TRY(take_value(f, format, parsed, ret, &measure, err));
-        if (record_field_is_bytes(f) && !raw)
-            spread_bytes(f, *ret);
-        ret += record_field_data(f, outputs);
+        size_t n = record_field_data(f, outputs);
+        TRY(take_value(f, format, parsed, how, ret, err));
+        if (outputs[0].bytes.channels && !how->raw && !how->measure)
+            data_bytes_spread(&outputs[0], *ret);
+        ret += n;
     }
-    if (ret_measure)
-        *ret_measure = measure;
     return OK;
 }
 
@@ -318,12 +340,13 @@ status record_field_learn(const record_field *f, const record_format *format, co
 {
     int64_t label = 0;
     value v;
+    const record_reading how = {.raw = true};
     if (!record_field_is_word(f)) {
-        TRY(take_value(f, format, parsed, (void *[]){&label}, NULL, err));
+        TRY(take_value(f, format, parsed, &how, (void *[]){&label}, err));
         *classes = label + 1 > *classes ? label + 1 : *classes;
         return OK;
     }
-    TRY(find_value(f, format, parsed, &v, err));
+    TRY(find_value(f, format, parsed, &how, &v, err));
     char *word = word_of(&v);
     if (!word)
         return describe_misfit(f, &v, err);
@@ -345,6 +368,9 @@ void record_fields_describe(const record_fields *fields, buf *ret)
             buf_addf(ret, "%s and %s\n", f->name, f->pair);
         if (f->encoder)
             text_encoder_describe(f->encoder, ret);
+        if (f->picture)
+            buf_addf(ret, "%s decoded %d %d\n", f->name, f->picture->view.decoding.turn,
+                     f->picture->view.decoding.shortest);
     }
 }
 
@@ -352,6 +378,10 @@ size_t record_field_data(const record_field *f, data_field ret[TEXT_FIELDS])
 {
     if (f->encoder)
         return text_encoder_fields(f->encoder, ret);
+    if (f->picture) {
+        ret[0] = picture_options_field(f->picture, f->name);
+        return 1;
+    }
     data_field d = {.name = f->name,
                     .dtype = f->kind->dtype,
                     .rank = f->rank,

@@ -9,6 +9,7 @@
  *   label               int64: a class by its number, 0 to classes - 1
  *   word                int64: a class by its word, numbered in the order of the training data's words
  *   text                a text, or two, as tokens: the fields of text_encoder.h
+ *   image               float32 [channels, height, width]: a JPEG or PNG, of one size (pictures/picture_options.h)
  *
  * Threads: immutable once what there is to learn was learned; then any.
  */
@@ -16,6 +17,7 @@
 #define TEQUIO_DATA_RECORD_FIELD_H
 
 #include "common/base/alloc.h"
+#include "data/pictures/picture_options.h"
 #include "data/reader.h"
 #include "data/record/format.h"
 #include "data/text_encoder.h"
@@ -38,6 +40,7 @@ typedef struct record_field {
     const char *skips;              /* a word: records that have it are no examples; NULL: none */
     const char *pair;               /* of a text: where the second one stands; NULL: there is one alone */
     text_encoder *encoder;          /* likewise */
+    picture_options *picture;       /* of an image */
 } record_field;
 
 typedef struct record_fields {
@@ -61,6 +64,7 @@ void record_fields_describe(const record_fields *fields, buf *ret);
 bool record_field_is_list(const record_field *f);
 bool record_field_is_bytes(const record_field *f);
 bool record_field_is_text(const record_field *f);
+bool record_field_is_image(const record_field *f);
 /* A row of the table. */
 const field_kind *field_kind_of(const char *type);
 /* What becomes of it in an example: so many fields as it returns. */
@@ -69,12 +73,20 @@ size_t record_field_data(const record_field *f, data_field ret[TEXT_FIELDS]);
 typedef struct record_measure {
     int64_t length;                 /* the most values of a field that varies; 0: none does */
     bool was_cut;                   /* a text has lost tokens, for it has more than `most` */
+    size_t reading;                 /* bytes that its images and decoding one take */
 } record_measure;
 
-/* Turns a parsed record into values: ret[i] has room for the i-th of all that record_field_data gives. `raw`: bytes
- * stay bytes. `ret_measure` may be NULL. E_DATA, naming the field; the caller prepends where the record stands. */
+/* How a record is read. */
+typedef struct record_reading {
+    bool raw;                       /* bytes stay bytes */
+    const picture_draws *draws;     /* of an image's changes; NULL: there are none */
+    record_measure *measure;        /* only measured: of images the heads are read alone; NULL: they are decoded */
+} record_reading;
+
+/* Turns a parsed record into values: ret[i] has room for the i-th of all that record_field_data gives. E_DATA, naming
+ * the field; the caller prepends where the record stands. */
 MUST_USE status record_fields_take(const record_fields *fields, const record_format *format, const void *parsed,
-                                   bool raw, void *const *ret, record_measure *ret_measure, error *err);
+                                   const record_reading *how, void *const *ret, error *err);
 /* Whether a record is none of the examples, by a word that a field skips. */
 bool record_fields_skip(const record_fields *fields, const record_format *format, const void *parsed);
 bool record_fields_may_skip(const record_fields *fields);

@@ -110,7 +110,14 @@ static bool learns(const config *section)
            (strcmp(type, "label") == 0 && !config_has(section, "classes"));
 }
 
-static status read_field(const config *section, arena *memory, record_field *f, error *err)
+/* Its changes are those of the reader. */
+static status read_picture(const config *section, const config *augment, arena *memory, record_field *f, error *err)
+{
+    f->picture = arena_alloc(memory, sizeof *f->picture);
+    return picture_options_read(section, augment, f->picture, err);
+}
+
+static status read_field(const config *section, const config *augment, arena *memory, record_field *f, error *err)
 {
     const char *type = config_str(section, "type"), *key = config_str(section, "key");
     f->name = arena_strdup(memory, config_str(section, "name"));
@@ -120,6 +127,8 @@ static status read_field(const config *section, arena *memory, record_field *f, 
     f->is_learned = learns(section) && !record_field_is_text(f);
     const char *pair = config_str(section, "pair");
     f->pair = pair ? arena_strdup(memory, pair) : NULL;
+    if (record_field_is_image(f))
+        TRY(read_picture(section, augment, memory, f, err));
     return read_extent(section, f, err);
 }
 
@@ -225,14 +234,16 @@ static status read_fields(const reader_request *request, const record_format *fo
     if (form)
         return read_form(form, request, vocabulary, ret, err);
     size_t n = config_count(request->reader, "fields");
+    const config *augment = config_has(request->reader, "augment") ? config_section(request->reader, "augment") : NULL;
     for (size_t i = 0; i < n; i++) {
         const config *section = field_section(request->reader, i);
         record_field f = {.name = NULL};
-        TRY(read_field(section, ret->memory, &f, err));
-        if (record_field_is_bytes(&f) && !format->has_bytes)
-            return FAIL(err, E_CONFIG,
-                        "%s.type: bytes: strings of %s are text; give integers or numbers as lists",
-                        config_path(section), format->type);
+        TRY(read_field(section, augment, ret->memory, &f, err));
+        if ((record_field_is_bytes(&f) || record_field_is_image(&f)) && !format->has_bytes)
+            return FAIL(err, E_CONFIG, "%s.type: %s: strings of %s are text; %s", config_path(section),
+                        config_str(section, "type"), format->type,
+                        record_field_is_image(&f) ? "pictures named in a list are read by image_list"
+                                                  : "give integers or numbers as lists");
         TRY(add_field(request, vocabulary, f, config_path(section), ret, err));
     }
     if (ret->n == 0)

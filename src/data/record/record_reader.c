@@ -40,21 +40,22 @@ static int64_t record_of(const record_reader *r, int64_t example)
     return r->kept ? (int64_t)r->kept[example] : example;
 }
 
-static status read_parsed(const record_reader *r, int64_t example, bool raw, void *const *ret, error *err)
+static status read_parsed(const record_reader *r, int64_t example, const record_reading *how, void *const *ret,
+                          error *err)
 {
     size_t bytes;
     void *parsed = NULL;
     const unsigned char *data = record_set_read(r->set, record_of(r, example), &bytes);
     TRY(r->format->parse(data, bytes, &parsed, err));
-    status st = record_fields_take(&r->fields, r->format, parsed, raw, ret, NULL, err);
+    status st = record_fields_take(&r->fields, r->format, parsed, how, ret, err);
     r->format->drop(parsed);
     return st;
 }
 
-static status read_placed(const dataset *d, int64_t example, bool raw, void *const *ret, error *err)
+static status read_placed(const dataset *d, int64_t example, const record_reading *how, void *const *ret, error *err)
 {
     const record_reader *r = (const record_reader *)d;
-    status st = read_parsed(r, example, raw, ret, err);
+    status st = read_parsed(r, example, how, ret, err);
     if (st != OK) {
         buf place = BUF_INIT;
         record_set_place(r->set, record_of(r, example), &place);
@@ -66,12 +67,18 @@ static status read_placed(const dataset *d, int64_t example, bool raw, void *con
 
 static status record_reader_read_example(const dataset *d, int64_t example, void *const *ret, error *err)
 {
-    return read_placed(d, example, false, ret, err);
+    return read_placed(d, example, &(record_reading){.raw = false}, ret, err);
 }
 
 static status record_reader_read_bytes(const dataset *d, int64_t example, void *const *ret, error *err)
 {
-    return read_placed(d, example, true, ret, err);
+    return read_placed(d, example, &(record_reading){.raw = true}, ret, err);
+}
+
+static status record_reader_read_drawn(const dataset *d, int64_t example, const picture_draws *draws, bool as_bytes,
+                                       void *const *ret, error *err)
+{
+    return read_placed(d, example, &(record_reading){.raw = as_bytes, .draws = draws}, ret, err);
 }
 
 static const char *record_reader_vocabulary(const dataset *d)
@@ -123,6 +130,17 @@ static const reader_ops record_reader_ops = {.read = record_reader_read_example,
                                              .contents = record_reader_contents,
                                              .records = record_reader_records,
                                              .place = record_reader_place};
+
+/* Of records that have images: these can be cropped. */
+static const reader_ops image_record_ops = {.read = record_reader_read_example,
+                                            .read_bytes = record_reader_read_bytes,
+                                            .read_drawn = record_reader_read_drawn,
+                                            .close = close_reader,
+                                            .vocabulary = record_reader_vocabulary,
+                                            .label_word = record_reader_label_word,
+                                            .contents = record_reader_contents,
+                                            .records = record_reader_records,
+                                            .place = record_reader_place};
 
 /* --- opening --- */
 
@@ -176,16 +194,28 @@ static status leave_out_skipped(record_reader *r, const reader_request *request,
     return OK;
 }
 
+static void take_images(record_reader *r, size_t decoding)
+{
+    for (size_t i = 0; i < r->fields.n; i++) {
+        if (!record_field_is_image(&r->fields.at[i]))
+            continue;
+        r->base.ops = &image_record_ops;
+        r->base.reading = picture_options_reading(r->fields.at[i].picture, decoding);
+    }
+}
+
 static status open_reader(record_reader *r, const reader_request *request, error *err)
 {
     TRY(record_fields_read(request, r->format, &r->fields, err));
     TRY(record_set_open(r->format->kind, request->path, &r->set, err));
+    size_t decoding = 0;
     if (!request->without_labels) /* predictions read each record once, and say themselves what is wrong */
-        TRY(survey_take(r->set, r->format, &r->fields, &r->base.lengths, err));
+        TRY(survey_take(r->set, r->format, &r->fields, &r->base.lengths, &decoding, err));
     r->vocabulary = vocabulary_of(&r->fields);
     r->base.examples = record_set_count(r->set);
     for (size_t i = 0; i < r->fields.n; i++)
         r->base.n_fields += record_field_data(&r->fields.at[i], r->base.fields + r->base.n_fields);
+    take_images(r, decoding);
     return request->without_labels || !record_fields_may_skip(&r->fields) ? OK : leave_out_skipped(r, request, err);
 }
 

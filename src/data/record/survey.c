@@ -1,7 +1,8 @@
 /*
  * See survey.h. What is found does not depend on the classes that are known (of the job's vocabulary,
  * say), so training and evaluation share one survey. Kept as JSON: {"of": HASH, "fields": {"label": 10,
- * "kind": ["cat", "dog"], "text": 3}}, of a text how many lose tokens. Lengths stand beside it (kept_lengths.h).
+ * "kind": ["cat", "dog"], "text": 3, "image": 120000}}, of a text how many lose tokens, of images how many bytes of
+ * memory one takes. Lengths stand beside it (kept_lengths.h).
  */
 #include "data/record/survey.h"
 
@@ -29,6 +30,7 @@ typedef struct survey {
     int64_t classes[DATA_FIELDS];   /* of each label: the highest + 1 */
     words *learned[DATA_FIELDS];    /* of each that is a word */
     int64_t n_cut;                  /* records whose text has lost tokens */
+    size_t reading;                 /* bytes that the images of a record take at most */
 } survey;
 
 static void survey_init(survey *s)
@@ -121,8 +123,9 @@ static status learn_record(void *user, const void *parsed, error *err)
     for (size_t i = 0; is_example && i < s->labels->n; i++)
         TRY(record_field_learn(&s->labels->at[i], s->format, parsed, s->learned[i], &s->classes[i], err));
     if (is_example)
-        TRY(record_fields_take(s->others, s->format, parsed, true, l->room, &measure, err));
+        TRY(record_fields_take(s->others, s->format, parsed, &(record_reading){true, NULL, &measure}, l->room, err));
     s->n_cut += measure.was_cut;
+    s->reading = measure.reading > s->reading ? measure.reading : s->reading;
     if (s->lengths)
         s->lengths[l->next++] = (uint32_t)measure.length;
     return OK;
@@ -132,6 +135,7 @@ static void merge(survey *s, const survey *mine)
 {
     pthread_mutex_lock(&s->lock);
     s->n_cut += mine->n_cut;
+    s->reading = mine->reading > s->reading ? mine->reading : s->reading;
     for (size_t i = 0; i < s->labels->n; i++) {
         s->classes[i] = mine->classes[i] > s->classes[i] ? mine->classes[i] : s->classes[i];
         for (int32_t w = 0; w < words_count(mine->learned[i]); w++)
@@ -183,9 +187,12 @@ static status learn_all(survey *s, json_t **ret, error *err)
                             record_field_is_word(f) ? sorted_words(s->learned[i])
                                                     : json_integer(s->classes[i]));
     }
-    for (size_t i = 0; i < s->others->n; i++)
-        if (record_field_is_text(&s->others->at[i]))
-            json_object_set_new(found, s->others->at[i].name, json_integer(s->n_cut));
+    for (size_t i = 0; i < s->others->n; i++) {
+        const record_field *f = &s->others->at[i];
+        if (record_field_is_text(f) || record_field_is_image(f))
+            json_object_set_new(found, f->name,
+                                json_integer(record_field_is_text(f) ? s->n_cut : (json_int_t)s->reading));
+    }
     LOG_I("SURVEY", "records=%" PRId64 " seconds=%.3f: each was read once, and is as the configuration says",
           record_set_count(s->set), (double)(clock_us() - began_us) * 1e-6);
     *ret = found;
@@ -294,7 +301,7 @@ static status check_record(void *user, const void *parsed, error *err)
         room[i] = &classes[i];
     return record_fields_skip(s->labels, s->format, parsed)
                ? OK
-               : record_fields_take(s->labels, s->format, parsed, true, room, NULL, err);
+               : record_fields_take(s->labels, s->format, parsed, &(record_reading){.raw = true}, room, err);
 }
 
 static status check_round(void *user, size_t round, error *err)
@@ -358,6 +365,14 @@ static status make_lengths(survey *s, error *err)
     return OK;
 }
 
+static size_t reading_of(const record_fields *others, const json_t *found)
+{
+    for (size_t i = 0; i < others->n; i++)
+        if (record_field_is_image(&others->at[i]))
+            return (size_t)json_integer_value(json_object_get(found, others->at[i].name));
+    return 0;
+}
+
 static void warn_of_cut(const record_fields *others, const json_t *found)
 {
     for (size_t i = 0; i < others->n; i++) {
@@ -369,7 +384,7 @@ static void warn_of_cut(const record_fields *others, const json_t *found)
 }
 
 status survey_take(const record_set *set, const record_format *format, record_fields *fields,
-                   uint32_t **ret_lengths, error *err)
+                   uint32_t **ret_lengths, size_t *ret_reading, error *err)
 {
     cache_key key;
     json_t *found = NULL;
@@ -382,8 +397,10 @@ status survey_take(const record_set *set, const record_format *format, record_fi
     status st = find_survey(&s, path, &key, &found, err);
     if (st == OK)
         st = apply_survey(found, &s, fields, err);
-    if (st == OK)
+    if (st == OK) {
         warn_of_cut(&others, found);
+        *ret_reading = reading_of(&others, found);
+    }
     json_decref(found);
     free(path);
     survey_fini(&s);

@@ -1,0 +1,244 @@
+/* Images in records, as samples of a tar and as tf.train.Examples of TF-slim's keys: pixels, sizes and random crops are
+ * those of the same files read by image_list; and refusals. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "data/data.h"
+#include "proto/example.pb-c.h"
+#include "support/folder.h"
+#include "unit/data/support_records.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE = 12, VALUES = 3 * SIDE * SIDE, PICTURES = 4 };
+
+#define VIEW "size: 12, resize: 15, mean: [0.4, 0.5, 0.6], std: [0.2, 0.3, 0.4]"
+#define CROPPED ", augment: {random_resized_crop: {}, color_jitter: {hue: 0.1}}"
+
+static const char *const names[PICTURES] = {"colour.jpg", "grey.jpg", "cmyk.jpg", "turned6.jpg"};
+
+static const char samples[] = "{fields: [{name: 'image', type: 'image', key: 'jpg', " VIEW "}, {name: 'label', "
+                              "type: 'label', key: 'cls'}]" CROPPED "}";
+static const char slim[] = "{fields: [{name: 'image', type: 'image', key: 'image/encoded', " VIEW "}, {name: 'label', "
+                           "type: 'label', key: 'image/class/label'}]" CROPPED "}";
+
+static buf read_picture(const char *name)
+{
+    buf b = BUF_INIT;
+    char *path = xasprintf("%s/pictures/%s", TEST_DATA_DIR, name);
+    assert_int_equal(fs_read(path, 1 << 20, &b, NULL), OK);
+    free(path);
+    return b;
+}
+
+static void write_file(const char *name, const void *data, size_t n)
+{
+    char *path = folder_file("%s", name);
+    assert_int_equal(fs_write_atomic(path, data, n, NULL), OK);
+    free(path);
+}
+
+/* What the files say that are in the folder, by a list of them. */
+static dataset *open_list(void)
+{
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    buf list = BUF_INIT;
+    for (int i = 0; i < PICTURES; i++)
+        buf_addf(&list, "%d.jpg %d\n", i, i);
+    write_file("list.txt", list.data, list.size);
+    char *path = folder_file("list.txt");
+    if (records_open_path("image_list", "{" VIEW CROPPED "}", path, &(dataset_options){.part = NULL}, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    free(path);
+    buf_fini(&list);
+    return d;
+}
+
+static void make_samples(void)
+{
+    for (int i = 0; i < PICTURES; i++) {
+        buf b = read_picture(names[i]);
+        char *file = xasprintf("%d.jpg", i), *class = xasprintf("%d.cls", i), *number = xasprintf("%d", i);
+        write_file(file, b.data, b.size);
+        write_file(class, number, strlen(number));
+        free(file);
+        free(class);
+        free(number);
+        buf_fini(&b);
+    }
+    char *command = xasprintf("cd '%s' && tar -cf all.tar [0-9].*", folder_path());
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+static void add_slim(buf *to, const void *data, size_t n, int64_t label)
+{
+    Tensorflow__BytesList bytes = TENSORFLOW__BYTES_LIST__INIT;
+    Tensorflow__Int64List labels = TENSORFLOW__INT64_LIST__INIT;
+    Tensorflow__Feature f[2] = {TENSORFLOW__FEATURE__INIT, TENSORFLOW__FEATURE__INIT};
+    Tensorflow__FeatureEntry e[2] = {TENSORFLOW__FEATURE_ENTRY__INIT, TENSORFLOW__FEATURE_ENTRY__INIT};
+    Tensorflow__FeatureEntry *all[2] = {&e[0], &e[1]};
+    Tensorflow__Features features = TENSORFLOW__FEATURES__INIT;
+    Tensorflow__Example example = TENSORFLOW__EXAMPLE__INIT;
+    ProtobufCBinaryData encoded = {.len = n, .data = (uint8_t *)(uintptr_t)data};
+    char encoded_key[] = "image/encoded", label_key[] = "image/class/label";
+    bytes.n_value = 1, bytes.value = &encoded;
+    labels.n_value = 1, labels.value = &label;
+    f[0].kind_case = TENSORFLOW__FEATURE__KIND_BYTES_LIST, f[0].bytes_list = &bytes;
+    f[1].kind_case = TENSORFLOW__FEATURE__KIND_INT64_LIST, f[1].int64_list = &labels;
+    e[0].key = encoded_key, e[0].value = &f[0];
+    e[1].key = label_key, e[1].value = &f[1];
+    features.n_feature = 2, features.feature = all;
+    example.features = &features;
+    size_t size = tensorflow__example__get_packed_size(&example);
+    uint8_t *packed = malloc(size);
+    assert_non_null(packed);
+    tensorflow__example__pack(&example, packed);
+    records_add_tfrecord(to, packed, size);
+    free(packed);
+}
+
+/* --- the same as files --- */
+
+static void expect_fields(const dataset *d)
+{
+    size_t n;
+    const data_field *f = dataset_fields(d, &n);
+    assert_int_equal(n, 2);
+    assert_int_equal(f[0].dtype, DT_F32);
+    assert_int_equal(f[0].rank, 3);
+    assert_memory_equal(f[0].dim, ((int64_t[]){3, SIDE, SIDE}), 3 * sizeof(int64_t));
+    assert_int_equal(f[0].bytes.channels, 3);
+    assert_int_equal(f[1].classes, PICTURES);
+    /* The largest, colour.jpg of 97 x 61 pixels, in its file, decoded and brought to its size. */
+    assert_true(dataset_reading_bytes(d) >= 2 * 97 * 61 * 3);
+}
+
+static void expect_as_files(const dataset *d)
+{
+    dataset *files = open_list();
+    expect_fields(d);
+    assert_int_equal(dataset_reading_bytes(d), dataset_reading_bytes(files));
+    for (int64_t i = 0; i < PICTURES; i++) {
+        float image[VALUES], want[VALUES];
+        unsigned char bytes[VALUES], want_bytes[VALUES];
+        int64_t label, want_label;
+        picture_draws draws = {rng_make(7, RNG_PICTURE, 3), i};
+        assert_int_equal(dataset_read(d, i, (void *[]){image, &label}, NULL), OK);
+        assert_int_equal(dataset_read(files, i, (void *[]){want, &want_label}, NULL), OK);
+        assert_memory_equal(image, want, sizeof want);
+        assert_int_equal(label, want_label);
+        assert_int_equal(dataset_read_bytes(d, i, (void *[]){bytes, &label}, NULL), OK);
+        assert_int_equal(dataset_read_bytes(files, i, (void *[]){want_bytes, &label}, NULL), OK);
+        assert_memory_equal(bytes, want_bytes, sizeof want_bytes);
+        assert_int_equal(dataset_read_drawn(d, i, &draws, true, (void *[]){bytes, &label}, NULL), OK);
+        assert_memory_not_equal(bytes, want_bytes, sizeof want_bytes);
+        assert_int_equal(dataset_read_drawn(files, i, &draws, true, (void *[]){want_bytes, &label}, NULL), OK);
+        assert_memory_equal(bytes, want_bytes, sizeof want_bytes);
+    }
+    assert_true(dataset_crops(d));
+    dataset_close(&files);
+}
+
+static void test_samples(void **state)
+{
+    (void)state;
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    make_samples();
+    char *path = folder_file("all.tar");
+    if (records_open_path("webdataset", samples, path, &(dataset_options){.part = NULL}, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    expect_as_files(d);
+    dataset_close(&d);
+    free(path);
+}
+
+static void test_examples(void **state)
+{
+    (void)state;
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    buf all = BUF_INIT;
+    make_samples();
+    for (int i = 0; i < PICTURES; i++) {
+        buf b = read_picture(names[i]);
+        add_slim(&all, b.data, b.size, i);
+        buf_fini(&b);
+    }
+    if (records_open_bytes("tfrecord", slim, &all, &(dataset_options){.part = NULL}, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    expect_as_files(d);
+    dataset_close(&d);
+    buf_fini(&all);
+}
+
+/* --- refusals --- */
+
+static void refuses(const buf *b, status code, const char *part)
+{
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    assert_int_equal(records_open_bytes("tfrecord", slim, b, &(dataset_options){.part = NULL}, &d, &err), code);
+    if (!strstr(err.text, part))
+        fail_msg("message \"%s\" lacks \"%s\"", err.text, part);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    buf good = read_picture("colour.jpg"), all = BUF_INIT;
+    add_slim(&all, good.data, good.size, 0);
+    add_slim(&all, "GIF89a and so on", 16, 0);
+    refuses(&all, E_DATA, "field 'image': ");
+    refuses(&all, E_DATA, "t.data': record 1 (byte ");
+    buf_clear(&all);
+    add_slim(&all, good.data, 100, 0);
+    refuses(&all, E_DATA, "field 'image': is a damaged JPEG");
+
+    /* A picture that is cut off behind its head fails where it is read. */
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    float image[VALUES];
+    int64_t label;
+    buf_clear(&all);
+    add_slim(&all, good.data, good.size / 2, 0);
+    assert_int_equal(records_open_bytes("tfrecord", slim, &all, &(dataset_options){.part = NULL}, &d, &err), OK);
+    assert_int_equal(dataset_read(d, 0, (void *[]){image, &label}, &err), E_DATA);
+    assert_non_null(strstr(err.text, "record 0 (byte 0): field 'image': is a damaged JPEG: "));
+    dataset_close(&d);
+
+    records_refuse("jsonl", "{fields: [{name: 'image', type: 'image', size: 8}]}", "{\"image\": \"a.jpg\"}\n", NULL,
+                   E_CONFIG, "fields[0].type: image: strings of jsonl are text; pictures named in a list are read by");
+    buf_fini(&all);
+    buf_fini(&good);
+}
+
+/* Nothing is kept between runs. */
+static int set_up(void **state)
+{
+    if (folder_set_up(state) != 0)
+        return -1;
+    char *cache = folder_file("cache");
+    int code = setenv("TEQUIO_CACHE", cache, 1);
+    free(cache);
+    return code;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, set_up, folder_tear_down);
+}

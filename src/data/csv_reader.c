@@ -1,6 +1,6 @@
 /*
  * Rows of a table as examples (reader.h): columns of numbers, columns of categories, texts and a label.
- * The whole file is turned into numbers at opening, so everything that can be wrong with it is
+ * All files are turned into numbers at opening, one behind the other, so everything that can be wrong with them is
  * found then.
  */
 #include "data/reader.h"
@@ -10,22 +10,28 @@
 #include "data/column.h"
 #include "data/csv.h"
 #include "data/csv_texts.h"
-#include "data/source.h"
+#include "data/index/shards.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct csv_file {
+    char *name;
+    size_t first;               /* its first row */
+} csv_file;
+
 typedef struct csv_reader {
     dataset base;
-    char *path;
-    uint32_t *lines;            /* where each row begins */
+    csv_file *files;            /* [n_files] */
+    size_t n_files, files_cap;
+    uint32_t *lines;            /* where each row begins in its file */
     size_t n, n_numbers;        /* columns: numbers, then categories, then the label */
     column *columns;
     csv_texts texts;
     bool has_label;
     column unread_label;        /* where labels are not read: its words, if there are any */
     int64_t *sizes;             /* of the categories */
-    size_t n_columns;           /* of the file */
+    size_t n_columns;           /* of the files, which have as many; 0: none is read yet */
     char *vocabulary;
 } csv_reader;
 
@@ -38,7 +44,9 @@ static void close_reader(dataset *d)
     csv_texts_fini(&r->texts);
     mem_free(r->base.lengths);
     mem_free(r->lines);
-    free(r->path);
+    for (size_t i = 0; i < r->n_files; i++)
+        free(r->files[i].name);
+    free(r->files);
     free(r->columns);
     free(r->sizes);
     free(r->vocabulary);
@@ -86,7 +94,10 @@ static bool label_word(const dataset *d, int64_t label, buf *to)
 static void place(const dataset *d, int64_t example, buf *ret)
 {
     const csv_reader *r = (const csv_reader *)d;
-    buf_addf(ret, "'%s': line %lu", r->path, (unsigned long)r->lines[example]);
+    size_t file = r->n_files - 1;
+    while (r->files[file].first > (size_t)example)
+        file--;
+    buf_addf(ret, "'%s': line %lu", r->files[file].name, (unsigned long)r->lines[example]);
 }
 
 /* The columns that are read, as the numbers that they have become. */
@@ -168,7 +179,8 @@ static status choose_texts(csv_reader *r, const csv_reader_options *o, const jso
 }
 
 /* By its name in the first line or in dataset_reader.columns, or else by its number from 0. */
-static status find_column(const csv_reader *r, const char *const *names, const char *name, size_t *ret, error *err)
+static status find_column(const csv_reader *r, const csv *c, const char *const *names, const char *name, size_t *ret,
+                          error *err)
 {
     size_t i = 0;
     while (i < r->n_columns && !(names[i] && strcmp(names[i], name) == 0))
@@ -183,7 +195,7 @@ static status find_column(const csv_reader *r, const char *const *names, const c
     if (i < r->n_columns)
         return OK;
     const char *near = config_did_you_mean(name, names, names[0] ? r->n_columns : 0);
-    return FAIL(err, E_DATA, "'%s': has no column '%s' among its %zu%s%s%s", r->path, name,
+    return FAIL(err, E_DATA, "'%s': has no column '%s' among its %zu%s%s%s", c->origin, name,
                 r->n_columns, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
@@ -197,15 +209,18 @@ static size_t label_place(const csv_reader_options *o)
     return i;
 }
 
-/* The file's first row has been read; `columns` are the names it lacks. */
+/* A file's first row has been read; `columns` are the names it lacks. */
 static status find_columns(csv_reader *r, const csv_reader_options *o, const csv *c, error *err)
 {
     size_t given = json_array_size(o->columns), skipped = label_place(o);
+    if (r->n_columns && r->n_columns != c->n_cells)
+        return FAIL(err, E_DATA, "'%s': has %zu columns, and '%s', which is the same table, %zu", c->origin,
+                    c->n_cells, r->files[0].name, r->n_columns);
     r->n_columns = c->n_cells;
     bool lacks_label = o->without_labels && skipped < given && given == r->n_columns + 1;
     if (given && given != r->n_columns && !lacks_label)
         return FAIL(err, E_DATA, "'%s': line %zu has %zu columns, dataset_reader.columns names %zu",
-                    r->path, c->row_line, r->n_columns, given);
+                    c->origin, c->row_line, r->n_columns, given);
     const char **names = xcalloc(r->n_columns + 1, sizeof *names);
     for (size_t i = 0; i < r->n_columns; i++) {
         size_t place = i + (lacks_label && i >= skipped);
@@ -215,9 +230,9 @@ static status find_columns(csv_reader *r, const csv_reader_options *o, const csv
     }
     status st = OK;
     for (size_t i = 0; i < r->n && st == OK; i++)
-        st = find_column(r, names, r->columns[i].name, &r->columns[i].place, err);
+        st = find_column(r, c, names, r->columns[i].name, &r->columns[i].place, err);
     for (size_t i = 0; i < CSV_TEXTS && r->texts.columns[i].name && st == OK; i++)
-        st = find_column(r, names, r->texts.columns[i].name, &r->texts.columns[i].place, err);
+        st = find_column(r, c, names, r->texts.columns[i].name, &r->texts.columns[i].place, err);
     free(names);
     return st;
 }
@@ -283,48 +298,76 @@ static status take_row(csv_reader *r, const csv_reader_options *o, const csv *c,
                        error *err)
 {
     if (c->n_cells != r->n_columns)
-        return FAIL(err, E_DATA, "'%s': line %zu has %zu columns, the first row %zu", r->path,
+        return FAIL(err, E_DATA, "'%s': line %zu has %zu columns, the first row %zu", c->origin,
                     c->row_line, c->n_cells, r->n_columns);
     for (size_t i = 0; i < r->n; i++) {
         const char *word = csv_cell(c, r->columns[i].place);
         TRYF(column_take(&r->columns[i], row, is_missing(o->missing, word) ? NULL : word, err), err,
-             "'%s': line %zu", r->path, c->row_line);
+             "'%s': line %zu", c->origin, c->row_line);
     }
     if (r->texts.encoder)
-        TRYF(csv_texts_take(&r->texts, c, err), err, "'%s': line %zu", r->path, c->row_line);
+        TRYF(csv_texts_take(&r->texts, c, err), err, "'%s': line %zu", c->origin, c->row_line);
     r->lines[row] = (uint32_t)c->row_line;
     return OK;
 }
 
-static size_t count_lines(const source *s)
+/* Not fewer than there are rows. */
+static size_t count_lines(const shards *files)
 {
-    size_t n = 1;
-    for (size_t i = 0; i < s->bytes; i++)
-        n += s->data[i] == '\n' || s->data[i] == '\r';
+    size_t n = files->n;
+    for (size_t k = 0; k < files->n; k++) {
+        const record_source *s = &files->at[k].source;
+        for (size_t i = 0; i < s->bytes; i++)
+            n += s->data[i] == '\n' || s->data[i] == '\r';
+    }
     return n;
 }
 
-static status read_rows(csv_reader *r, const csv_reader_options *o, csv *c, size_t most, error *err)
+/* Of one file; *rows counts those of all. */
+static status read_rows(csv_reader *r, const csv_reader_options *o, csv *c, size_t most, size_t *rows, error *err)
 {
     bool more;
-    size_t rows = 0;
     TRY(csv_next(c, &more, err));
     if (more)
         TRY(find_columns(r, o, c, err));
+    if (more && o->header)
+        TRY(csv_next(c, &more, err));
+    while (more) {
+        BUG_ON(*rows >= most);
+        TRY(take_row(r, o, c, (*rows)++, err));
+        TRY(csv_next(c, &more, err));
+    }
+    return OK;
+}
+
+static status read_file(csv_reader *r, const csv_reader_options *o, const record_source *file, size_t most,
+                        size_t *rows, error *err)
+{
+    csv c;
+    GROW(r->files, r->files_cap, r->n_files + 1);
+    r->files[r->n_files++] = (csv_file){.name = xstrdup(file->name), .first = *rows};
+    csv_open(&c, file->data, file->bytes, o->separator, file->name);
+    status st = read_rows(r, o, &c, most, rows, err);
+    csv_close(&c);
+    return st;
+}
+
+static status read_files(csv_reader *r, const csv_reader_options *o, const shards *files, const char *path, error *err)
+{
+    size_t most = count_lines(files), rows = 0;
     void *lines = NULL;
     TRY(mem_alloc(most * sizeof *r->lines, "the lines of rows", &lines, err));
     r->lines = lines;
     for (size_t i = 0; i < r->n; i++)
         TRY(column_begin(&r->columns[i], most, err));
-    if (more && o->header)
-        TRY(csv_next(c, &more, err));
-    while (more) {
-        BUG_ON(rows >= most);
-        TRY(take_row(r, o, c, rows++, err));
-        TRY(csv_next(c, &more, err));
+    for (size_t i = 0; i < files->n; i++) {
+        size_t before = rows;
+        TRY(read_file(r, o, &files->at[i].source, most, &rows, err));
+        if (rows == before && files->n > 1)
+            LOG_W("EMPTY", "file=%s holds no rows of data: it is passed over", files->at[i].name);
     }
     if (rows == 0)
-        return FAIL(err, E_DATA, "'%s': has no rows of data", r->path);
+        return FAIL(err, E_DATA, "'%s': %s", path, shards_bytes(files) ? "has no rows of data" : "is empty");
     for (size_t i = 0; i < r->n; i++)
         column_finish(&r->columns[i], rows);
     r->base.examples = (int64_t)rows;
@@ -376,13 +419,10 @@ static status take_lengths(csv_reader *r, error *err)
 status csv_reader_open(const csv_reader_options *options, const char *path, dataset **ret,
                        error *err)
 {
-    source text;
-    TRY(source_open(path, &text, err));
-    csv c;
-    csv_open(&c, text.data, text.bytes, options->separator, path);
+    shards files;
+    TRY(shards_open(path, false, &files, err));
     csv_reader *r = xcalloc(1, sizeof *r);
     r->base.ops = &csv_ops;
-    r->path = xstrdup(path);
     json_t *known = NULL;
     status st;
     TRY_OUT(st, choose_columns(r, options, err));
@@ -390,15 +430,14 @@ status csv_reader_open(const csv_reader_options *options, const char *path, data
     if (known)
         TRY_OUT(st, load_vocabulary(r, known, options->vocabulary, err));
     TRY_OUT(st, choose_texts(r, options, known, err));
-    TRY_OUT(st, read_rows(r, options, &c, count_lines(&text), err));
+    TRY_OUT(st, read_files(r, options, &files, path, err));
     TRY_OUT(st, take_lengths(r, err));
     csv_reader_describe_fields(r);
     csv_reader_write_vocabulary(r);
     *ret = &r->base;
 out:
     json_decref(known);
-    csv_close(&c);
-    source_close(&text);
+    shards_close(&files);
     if (st != OK)
         close_reader(&r->base);
     return st;

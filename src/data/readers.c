@@ -19,9 +19,9 @@ static const struct {
     bool takes_shards;                    /* it reads many files as it reads one */
 } readers[] = {
     {"idx", idx_reader_configure, NULL, false},
-    {"text", text_reader_configure, text_reader_learns, false},
+    {"text", text_reader_configure, text_reader_learns, true},
     {"arrays", arrays_reader_configure, NULL, false},
-    {"csv", csv_reader_configure, csv_reader_learns, false},
+    {"csv", csv_reader_configure, csv_reader_learns, true},
     {"cifar10", cifar10_reader_configure, NULL, false},
     {"image_folder", image_reader_configure, image_reader_learns, false},
     {"image_list", image_reader_configure, image_reader_learns, false},

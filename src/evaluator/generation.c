@@ -36,8 +36,10 @@ struct generation {
 
 /* --- opening --- */
 
-static status open_tokenizer(generation *g, const config *reader, error *err)
+/* `sharded`: that of its files. */
+static status open_tokenizer(generation *g, const config *sharded, error *err)
 {
+    const config *base = config_section(sharded, "base_reader"), *reader = base ? base : sharded;
     const char *type = config_str(reader, "type");
     if (strcmp(type, "text") != 0)
         return FAIL(err, E_CONFIG,

@@ -452,18 +452,26 @@ status constraints_check(const json_t *tree, error *err)
 }
 
 /* What chooses among training data does not fit others. */
-static void derive_reader(json_t *tree)
+static void drop_training_choices(json_t *reader)
 {
     static const char *const own[] = {"augment", "labels", "range", "stride", "weights"};
-    if (!json_is_null(constraints_value_at(tree, "validation_dataset_reader")))
-        return;
-    json_t *reader = json_deep_copy(constraints_value_at(tree, "dataset_reader"));
     const char *type = json_string_value(json_object_get(reader, "type"));
     for (size_t i = 0; i < COUNT_OF(own); i++) {
         const option *o = option_find("dataset_reader", own[i], type);
         if (o && o->kinds & OPTION_NONE)
             json_object_set_new(reader, own[i], json_null());
     }
+}
+
+static void derive_reader(json_t *tree)
+{
+    if (!json_is_null(constraints_value_at(tree, "validation_dataset_reader")))
+        return;
+    json_t *reader = json_deep_copy(constraints_value_at(tree, "dataset_reader"));
+    json_t *base = json_object_get(reader, "base_reader");
+    drop_training_choices(reader);
+    if (json_is_object(base))
+        drop_training_choices(base);
     json_object_set_new(tree, "validation_dataset_reader", reader);
 }
 

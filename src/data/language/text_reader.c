@@ -179,6 +179,8 @@ static status open_texts(text_reader *r, const text_reader_options *o, const sha
     for (size_t i = 0; i < files->n; i++) {
         texts.texts[texts.n] = files->at[i].source;
         texts.n += files->at[i].source.bytes > 0;
+        if (files->at[i].source.bytes == 0 && files->n > 1)
+            LOG_W("EMPTY", "file=%s holds no text: it is passed over", files->at[i].name);
     }
     status st = texts.n ? open_tokens(r, o, files, &texts, path, err) : FAIL(err, E_DATA, "'%s': is empty", path);
     free(texts.texts);

@@ -197,6 +197,26 @@ static void add_if_likely(buf *b, const evaluation_array *o, int64_t i)
     buf_adds(b, ((const float *)o->data)[i] > 0.5f ? "1" : "0");
 }
 
+/* Of classes that an example may have any number of: the words of those that it has. False: they have no words. */
+static bool add_words(buf *b, const evaluation_predictions *a, const evaluation_array *o, int64_t example, float above)
+{
+    int64_t n = elements_of_example(o), said = 0;
+    const float *x = (const float *)o->data + example * n;
+    buf word = BUF_INIT;
+    bool has_words = o->shape.rank == 2 && dataset_label_word(a->data, n - 1, &word);
+    if (has_words)
+        buf_adds(b, ", \"label\": [");
+    for (int64_t i = 0; has_words && i < n; i++) {
+        if (!(x[i] > above))
+            continue;
+        buf_adds(b, said++ ? ", " : "");
+        add_label(b, a->data, i);
+    }
+    buf_adds(b, has_words ? "]" : "");
+    buf_fini(&word);
+    return has_words;
+}
+
 /* Of several logits. */
 static void add_chances(buf *b, const evaluation_array *o, int64_t example, double temperature)
 {
@@ -215,7 +235,8 @@ static void add_yes_or_no(buf *b, const evaluation_predictions *a, const evaluat
 {
     bool is_odds = a->says.kind == PREDICTION_ODDS;
     if (elements_of_example(o) > 1) {
-        add_array(b, o, "label", is_odds ? add_if_positive : add_if_likely, example);
+        if (!add_words(b, a, o, example, is_odds ? 0.0f : 0.5f))
+            add_array(b, o, "label", is_odds ? add_if_positive : add_if_likely, example);
         if (is_odds)
             add_chances(b, o, example, temperature);
         else

@@ -5,6 +5,7 @@
 #include "data/reader.h"
 
 #include "common/base/alloc.h"
+#include "common/base/hash.h"
 #include "data/pictures/picture_list.h"
 #include "data/pictures/picture_options.h"
 #include "data/pictures/survey.h"
@@ -17,7 +18,7 @@ enum { FIELD_IMAGE, FIELD_LABEL };
 
 /* What two readers must have alike. */
 typedef struct picture_print {
-    uint64_t bytes, sample;
+    uint64_t bytes, sample, labels;
 } picture_print;
 
 typedef struct image_reader {
@@ -25,6 +26,7 @@ typedef struct image_reader {
     picture_set set;
     picture_options options;
     picture_print *prints;                      /* [set.n] */
+    bool has_many;                              /* labels a picture: a share of 1 of each class that it has */
     char *vocabulary;
 } image_reader;
 
@@ -53,12 +55,22 @@ static status take_picture(const image_reader *r, size_t i, const picture_draws 
     return st;
 }
 
+static void give_labels(const image_reader *r, const picture_entry *e, float *ret)
+{
+    for (int32_t c = 0; c < words_count(r->set.classes); c++)
+        ret[c] = 0.0f;
+    for (int32_t i = 0; i < e->n_labels; i++)
+        ret[e->labels[i]] = 1.0f;
+}
+
 static status read_drawn_bytes(const dataset *d, int64_t example, const picture_draws *draws, void *const *ret,
                                error *err)
 {
     const image_reader *r = (const image_reader *)d;
     TRY(take_picture(r, (size_t)example, draws, ret[FIELD_IMAGE], err));
-    if (d->n_fields > FIELD_LABEL)
+    if (d->n_fields > FIELD_LABEL && r->has_many)
+        give_labels(r, &r->set.at[example], ret[FIELD_LABEL]);
+    else if (d->n_fields > FIELD_LABEL)
         *(int64_t *)ret[FIELD_LABEL] = r->set.at[example].label;
     return OK;
 }
@@ -186,7 +198,8 @@ static status check_classes(const picture_set *s, error *err)
     int32_t n = words_count(s->classes), empty = 0;
     int64_t *counts = xcalloc((size_t)n, sizeof *counts);
     for (size_t i = 0; i < s->n; i++)
-        counts[s->at[i].label]++;
+        for (int32_t k = 0; k < (s->at[i].labels ? s->at[i].n_labels : 1); k++)
+            counts[s->at[i].labels ? s->at[i].labels[k] : s->at[i].label]++;
     while (empty < n && counts[empty] > 0)
         empty++;
     free(counts);
@@ -196,16 +209,26 @@ static status check_classes(const picture_set *s, error *err)
 
 /* --- opening --- */
 
+static uint64_t print_labels(const picture_entry *e)
+{
+    return e->labels ? fnv1a(e->labels, (size_t)e->n_labels * sizeof *e->labels) : fnv1a(&e->label, sizeof e->label);
+}
+
 static void take_prints(image_reader *r)
 {
     r->prints = xcalloc(r->set.n, sizeof *r->prints);
     for (size_t i = 0; i < r->set.n; i++)
-        r->prints[i] = (picture_print){r->set.at[i].bytes, r->set.at[i].sample};
+        r->prints[i] = (picture_print){r->set.at[i].bytes, r->set.at[i].sample, print_labels(&r->set.at[i])};
 }
 
 static bool is_list(const config *reader)
 {
     return strcmp(config_str(reader, "type"), "image_list") == 0;
+}
+
+static bool has_many_labels(const config *reader)
+{
+    return is_list(reader) && strcmp(config_str(reader, "label_is"), "labels") == 0;
 }
 
 /* What the path names. A picture, or a folder of some, needs no list where there are no labels. */
@@ -225,11 +248,17 @@ static status find_pictures(const reader_request *request, words *known, picture
         return FAIL(err, E_CONFIG, "%s.separator: '%s' is no single character that can part cells", config_path(reader),
                     separator);
     }
+    if (has_many_labels(reader) && strlen(config_str(reader, "label_separator")) != 1) {
+        words_destroy(&known);
+        return FAIL(err, E_CONFIG, "%s.label_separator: '%s' is no single character", config_path(reader),
+                    config_str(reader, "label_separator"));
+    }
     picture_list_options o = {.root = config_str(reader, "root"),
                               .separator = separator ? separator[0] : '\0',
                               .header = config_bool(reader, "header"),
                               .path_column = config_str(reader, "path"),
                               .label_column = config_str(reader, "label"),
+                              .between = has_many_labels(reader) ? config_str(reader, "label_separator")[0] : '\0',
                               .without_labels = request->without_labels};
     return picture_set_of_list(request->path, &o, known, ret, err);
 }
@@ -243,7 +272,10 @@ static status open_set(image_reader *r, const reader_request *request, error *er
     TRY(picture_survey(&r->set, &r->options.view.decoding, skips, err));
     if (has_labels && !request->vocabulary)
         TRY(check_classes(&r->set, err));
-    if (has_labels)
+    r->has_many = has_labels && has_many_labels(request->reader);
+    if (r->has_many && words_count(r->set.classes) == 0)
+        return FAIL(err, E_DATA, "'%s': no picture has a label", request->path);
+    if (has_labels && !r->has_many)
         picture_set_deal(&r->set);
     take_prints(r);
     r->vocabulary = r->set.classes ? vocabulary_of(r->set.classes) : NULL;
@@ -258,8 +290,10 @@ static void describe_fields(image_reader *r, bool without_labels)
     r->base.reading = picture_options_reading(&r->options, r->set.reading);
     if (without_labels)
         return;
-    r->base.fields[FIELD_LABEL] =
-        (data_field){.name = "label", .dtype = DT_I64, .classes = words_count(r->set.classes)};
+    int32_t classes = words_count(r->set.classes);
+    r->base.fields[FIELD_LABEL] = (data_field){.name = "label", .dtype = DT_I64, .classes = classes};
+    if (r->has_many)
+        r->base.fields[FIELD_LABEL] = (data_field){.name = "label", .dtype = DT_F32, .rank = 1, .dim = {classes}};
     r->base.n_fields = 2;
 }
 

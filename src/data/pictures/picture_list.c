@@ -18,21 +18,53 @@ typedef struct list {
     bool is_known;
 } list;
 
+static status number_of(list *l, const char *label, size_t line, int32_t *ret, error *err)
+{
+    picture_set *s = &l->set;
+    if (!*label || !utf8_valid(label))
+        return FAIL(err, E_DATA, "'%s': line %zu: expected a path and a label in UTF-8, neither of them empty", l->path,
+                    line);
+    *ret = l->is_known ? words_find(s->classes, label) : words_add(s->classes, label);
+    if (*ret >= 0)
+        return OK;
+    return FAIL(err, E_DATA, "'%s': line %zu: '%.100s' is none of the %d classes that are known ('%s' and so on)",
+                l->path, line, label, words_count(s->classes), words_at(s->classes, 0));
+}
+
+/* "cat,outdoors", or nothing. */
+static status take_labels(list *l, const char *text, size_t line, picture_entry *e, error *err)
+{
+    char between = l->options->between;
+    size_t n = *text != '\0';
+    for (const char *c = text; *c; c++)
+        n += *c == between;
+    int32_t *numbers = arena_alloc(l->set.names, (n + 1) * sizeof *numbers);
+    char *copy = xstrdup(text), *at = copy, *end;
+    status st = OK;
+    for (size_t i = 0; i < n && st == OK; i++, at = end + 1) {
+        end = at + strcspn(at, (char[]){between, '\0'});
+        *end = '\0';
+        st = number_of(l, at, line, &numbers[i], err);
+    }
+    free(copy);
+    e->labels = numbers;
+    e->n_labels = (int32_t)n;
+    return st;
+}
+
 /* `label` is NULL without labels. */
 static status add_picture(list *l, const char *path, const char *label, size_t line, error *err)
 {
     picture_set *s = &l->set;
-    int32_t number = 0;
-    if (!*path || (label && (!*label || !utf8_valid(label))))
+    picture_entry e = {.label = 0};
+    if (!*path)
         return FAIL(err, E_DATA, "'%s': line %zu: expected a path and a label in UTF-8, neither of them empty", l->path,
                     line);
     if (label)
-        number = l->is_known ? words_find(s->classes, label) : words_add(s->classes, label);
-    if (number < 0)
-        return FAIL(err, E_DATA, "'%s': line %zu: '%.100s' is none of the %d classes that are known ('%s' and so on)",
-                    l->path, line, label, words_count(s->classes), words_at(s->classes, 0));
+        TRY(l->options->between ? take_labels(l, label, line, &e, err) : number_of(l, label, line, &e.label, err));
+    e.path = arena_strdup(s->names, path);
     GROW(s->at, s->cap, s->n + 1);
-    s->at[s->n++] = (picture_entry){.path = arena_strdup(s->names, path), .label = number};
+    s->at[s->n++] = e;
     return OK;
 }
 
@@ -57,8 +89,8 @@ static status take_line(list *l, char *line, size_t number, error *err)
 {
     bool has_labels = !l->options->without_labels;
     char *blank = last_blank(line);
-    if (!has_labels && (!blank || is_file(&l->set, line)))
-        return add_picture(l, line, NULL, number, err);
+    if ((!has_labels || l->options->between) && (!blank || is_file(&l->set, line)))
+        return add_picture(l, line, has_labels ? "" : NULL, number, err);
     if (!blank)
         return FAIL(err, E_DATA, "'%s': line %zu: '%.100s' has no label; expected a path, a blank and a label", l->path,
                     number, line);
@@ -143,12 +175,20 @@ static status read_cells(list *l, error *err)
 
 /* --- both --- */
 
+static void renumber(picture_entry *e, const int32_t *numbers)
+{
+    int32_t *labels = (int32_t *)(uintptr_t)e->labels; /* the list's own */
+    e->label = numbers[e->label];
+    for (int32_t i = 0; i < e->n_labels; i++)
+        labels[i] = numbers[labels[i]];
+}
+
 static void sort_classes(picture_set *s)
 {
     int32_t *numbers = xcalloc((size_t)words_count(s->classes) + 1, sizeof *numbers);
     words_sort(s->classes, numbers);
     for (size_t i = 0; i < s->n; i++)
-        s->at[i].label = numbers[s->at[i].label];
+        renumber(&s->at[i], numbers);
     free(numbers);
 }
 

@@ -6,7 +6,9 @@
  *   comma-separated values     (csv.h) with a column of paths and one of labels
  *
  * Paths lie below a folder, but for those that begin with "/". Classes are the labels' words, numbered by their values
- * if all are numbers, else by their bytes. Pictures come in the order of the list, which may have one twice.
+ * if all are numbers, else by their bytes. A picture may have any number of labels: a line then ends with
+ * "cat,outdoors", or is a path alone, and a cell may be empty. Pictures come in the order of the list, which may have
+ * one twice.
  *
  * Threads: pure functions.
  */
@@ -20,6 +22,7 @@ typedef struct picture_list_options {
     char separator;                 /* of cells; 0: lines */
     bool header;                    /* the first row of cells names the columns */
     const char *path_column, *label_column; /* by name or number; NULL: the first two */
+    char between;                   /* the labels of a picture, of any number; 0: each has one */
     bool without_labels;
 } picture_list_options;
 

@@ -18,6 +18,8 @@
 typedef struct picture_entry {
     const char *path;               /* as of picture_path */
     int32_t label;                  /* 0 without labels */
+    const int32_t *labels;          /* [n_labels], where pictures may have any number of them */
+    int32_t n_labels;
     uint64_t bytes;                 /* of the file; found by picture_survey, as is what follows */
     uint64_t sample;                /* a hash of the path and of bytes at both ends */
     int64_t changed_ns;

@@ -96,6 +96,24 @@ static void test_yes_or_no(void **state)
            "{\"example\": 7, \"label\": 0, \"probs\": [0.75, 0.25], \"probability\": [0.25]}\n");
 }
 
+/* Of classes that an example may have any number of, those that it has are said by their words, if there are some. */
+static void test_several_classes(void **state)
+{
+    (void)state;
+    const float odds[] = {0, 0, (float)-log(3.0), (float)log(3.0)}, none[] = {9, 9, -1, -1};
+    const float chances[] = {0, 0, 0.75f, 0.625f};
+    const prediction says = {PREDICTION_ODDS, "logits", 0};
+    const graph_shape shape = {2, {2, 2}};
+    expect(&named, says, shape, odds,
+           "{\"example\": 7, \"label\": [\"\\\"yes\\\"\"], \"probs\": [0.249999996, 0.750000004], "
+           "\"logits\": [-1.09861231, 1.09861231]}\n");
+    expect(&named, says, shape, none,
+           "{\"example\": 7, \"label\": [], \"probs\": [0.268941421, 0.268941421], \"logits\": [-1, -1]}\n");
+    expect(&named, (prediction){PREDICTION_CHANCES, "probability", 0}, shape, chances,
+           "{\"example\": 7, \"label\": [\"no\", \"\\\"yes\\\"\"], \"probs\": [0.75, 0.625], "
+           "\"probability\": [0.75, 0.625]}\n");
+}
+
 /* The best last position need not be the one with the largest score: it may stand too far ahead. */
 static void test_spans(void **state)
 {
@@ -118,7 +136,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_classes),
         cmocka_unit_test(test_a_temperature), cmocka_unit_test(test_rows_of_classes),
-        cmocka_unit_test(test_yes_or_no), cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_yes_or_no), cmocka_unit_test(test_several_classes),
+        cmocka_unit_test(test_spans),
         cmocka_unit_test(test_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

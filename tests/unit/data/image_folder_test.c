@@ -386,6 +386,71 @@ static void test_lists_of_cells(void **state)
     refuse_list("file,kind\nx,y\n", "{size: 8, separator: ',,'}", E_CONFIG, "no single character");
 }
 
+/* Shares of the classes of each picture, "cat tail: 1 0, 0 0". */
+static void expect_shares(const char *text, const char *reader, const char *want)
+{
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    buf got = BUF_INIT;
+    size_t n;
+    if (opens_list("pets.txt", text, reader, &plain, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    const data_field *label = dataset_fields(d, &n) + 1;
+    assert_int_equal(label->dtype, DT_F32);
+    assert_int_equal(label->rank, 1);
+    for (int64_t c = 0; c < label->dim[0]; c++) {
+        buf_adds(&got, c ? " " : "");
+        assert_true(dataset_label_word(d, c, &got));
+    }
+    for (int64_t i = 0; i < dataset_examples(d); i++) {
+        unsigned char image[3 * PLANE];
+        float shares[8] = {-1.0f};
+        assert_int_equal(dataset_read_bytes(d, i, (void *[]){image, shares}, NULL), OK);
+        buf_adds(&got, i ? "," : ":");
+        for (int64_t c = 0; c < label->dim[0]; c++)
+            buf_addf(&got, " %g", (double)shares[c]);
+    }
+    assert_string_equal(got.data, want);
+    buf_fini(&got);
+    dataset_close(&d);
+}
+
+static void test_any_number_of_labels(void **state)
+{
+    (void)state;
+    static const char many[] = "{size: 8, label_is: 'labels'}";
+    copy_to("grey.png", "pets/a cat.png");
+    expect_shares("pets/cats/1.jpg tail,cat\npets/a cat.png\npets/dogs/1.png dog\npets/a cat.png cat\n", many,
+                  "cat dog tail: 1 0 1, 0 0 0, 0 1 0, 1 0 0");
+    expect_shares("file,has\npets/cats/1.jpg,tail|cat\npets/dogs/1.png,\n",
+                  "{size: 8, separator: ',', label_is: 'labels', label_separator: '|'}", "cat tail: 1 1, 0 0");
+    expect_shares("pets/cats/1.jpg b,a\n", "{size: 8, label_is: 'labels', class_names: ['b', 'a']}", "b a: 1 1");
+    refuse_list("pets/cats/1.jpg b,,a\n", many, E_DATA, "line 1: expected a path and a label");
+    refuse_list("pets/cats/1.jpg b,c\n", "{size: 8, label_is: 'labels', class_names: ['b']}", E_DATA,
+                "'c' is none of the 1 classes");
+    refuse_list("pets/cats/1.jpg\n", many, E_DATA, "no picture has a label");
+    refuse_list("pets/cats/1.jpg a\n", "{size: 8, label_is: 'labels', label_separator: 'ab'}", E_CONFIG,
+                "label_separator: 'ab' is no single character");
+}
+
+/* Readers whose lists say other labels read other data. */
+static void test_labels_of_lists_are_facts(void **state)
+{
+    (void)state;
+    buf facts[2] = {BUF_INIT, BUF_INIT};
+    static const char *const lists[] = {"pets/cats/1.jpg a\npets/cats/2.jpg b\n",
+                                        "pets/cats/1.jpg b\npets/cats/2.jpg a\n"};
+    for (int i = 0; i < 2; i++) {
+        dataset *d = NULL;
+        assert_int_equal(opens_list("pets.txt", lists[i], "{size: 8, range: [0, 1]}", &plain, &d, NULL), OK);
+        dataset_facts(d, "train_data_path", FACTS_SAMPLED, &facts[i]);
+        dataset_close(&d);
+    }
+    assert_string_not_equal(facts[0].data, facts[1].data);
+    buf_fini(&facts[0]);
+    buf_fini(&facts[1]);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -416,6 +481,8 @@ int main(void)
         cmocka_unit_test(test_facts_know_the_pictures),
         cmocka_unit_test(test_lists_of_lines),
         cmocka_unit_test(test_lists_of_cells),
+        cmocka_unit_test(test_any_number_of_labels),
+        cmocka_unit_test(test_labels_of_lists_are_facts),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, set_up, folder_tear_down);

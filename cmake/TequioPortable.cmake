@@ -1,5 +1,5 @@
 # A program with every library inside but glibc, which has to stay outside: the libraries that are
-# opened at run time (NVIDIA's, libcurl) bring the host's with them. packaging/make portable builds it
+# opened at run time (NVIDIA's, libcurl, libmicrohttpd) bring the host's with them. packaging/make portable builds it
 # where there are static libraries, on the oldest glibc it is to run with.
 option(TEQUIO_PORTABLE "Link every library into the program but glibc" OFF)
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMMAND_FLAGS = 64, COMMAND_OPERANDS = 4, COMMAND_SETTINGS = 128 };
+enum { COMMAND_FLAGS = 64, COMMAND_OPERANDS = 16, COMMAND_SETTINGS = 128 };
 
 typedef enum flag_kind {
     FLAG_SWITCH, /* takes no value */

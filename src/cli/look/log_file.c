@@ -8,6 +8,12 @@
 
 enum { DAY_MS = 24 * 60 * 60 * 1000 };
 
+char *log_file_task(const char *name)
+{
+    size_t n = strlen(name), end = strlen(".log");
+    return n > end && strcmp(name + n - end, ".log") == 0 ? xstrndup(name, n - end) : NULL;
+}
+
 status log_file_open(const char *folder, const char *name, log_file *ret, error *err)
 {
     char *path = xasprintf("%s/%s.log", folder, name);

@@ -23,6 +23,9 @@ typedef struct log_file {
     long next;              /* where the line after it begins */
 } log_file;
 
+/* "worker.0" of "worker.0.log"; NULL: it is another file. Free it. */
+char *log_file_task(const char *name);
+
 MUST_USE status log_file_open(const char *folder, const char *name, log_file *ret, error *err);
 void log_file_close(log_file *l);
 

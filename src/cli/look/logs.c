@@ -45,13 +45,6 @@ static bool is_open(const logs *l, const char *task)
     return false;
 }
 
-/* "worker.0" of "worker.0.log"; NULL: it is another file. Free it. */
-static char *task_of(const char *name)
-{
-    size_t n = strlen(name), end = strlen(".log");
-    return n > end && strcmp(name + n - end, ".log") == 0 ? xstrndup(name, n - end) : NULL;
-}
-
 static status open_file(logs *l, const char *task, error *err)
 {
     l->files = xrealloc(l->files, (l->n + 1) * sizeof *l->files);
@@ -68,7 +61,7 @@ static status open_new_files(logs *l, error *err)
     size_t n = 0;
     status st = fs_exists(l->folder) ? fs_list(l->folder, &names, &n, err) : OK;
     for (size_t i = 0; st == OK && i < n; i++) {
-        char *task = task_of(names[i]);
+        char *task = log_file_task(names[i]);
         if (task && is_wanted(l, task) && !is_open(l, task))
             st = open_file(l, task, err);
         free(task);

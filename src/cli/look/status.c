@@ -1,82 +1,22 @@
 /* `tequio status`: how a job stands, running or not, from its job dir. */
 #include "cli/commands.h"
-#include "cli/inspect/kinds.h"
-#include "cli/inspect/text.h"
-#include "cli/look/log_file.h"
+#include "cli/look/job_view.h"
 #include "cli/look/status_text.h"
 
 #include "common/base/alloc.h"
-#include "common/base/fs.h"
 #include "common/base/json.h"
-#include "common/store/live_file.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { FOLLOW_S = 2, WARNINGS = 5, LOG_TAIL = 256 << 10 };
+enum { FOLLOW_S = 2 };
 
 #define CLEAR "\033[H\033[J"
 
-typedef struct look {
-    json_t *job, *live; /* live: NULL where nothing was told */
-} look;
-
-static void look_fini(look *l)
+static void print_json(const job_view *v)
 {
-    json_decref(l->job);
-    json_decref(l->live);
-}
-
-/* The last warnings of the master, which hears of all that goes wrong: "warnings" of the job. */
-static void add_warnings(const char *path, json_t *job)
-{
-    char *folder = xasprintf("%s/log", path);
-    json_t *list = json_array();
-    log_file log = {0};
-    if (log_file_open(folder, "master.0", &log, NULL) == OK) {
-        log_file_skip(&log, LOG_TAIL);
-        while (log_file_next(&log)) {
-            json_t *line = log.has_head && log.level <= LOG_WARN ? json_string(log.line) : NULL;
-            if (line)
-                json_array_append_new(list, line);
-            if (json_array_size(list) > WARNINGS)
-                json_array_remove(list, 0);
-        }
-    }
-    json_object_set_new(job, "warnings", list);
-    log_file_close(&log);
-    free(folder);
-}
-
-static status look_at(const char *path, look *ret, error *err)
-{
-    jobdir *d = NULL;
-    look l = {0};
-    char *job = xasprintf("%s/job.json", path);
-    bool is_job = fs_exists(job);
-    free(job);
-    if (!is_job)
-        return FAIL(err, E_DATA, "status: '%s' is no job dir: it has no job.json", path);
-    TRY(inspect_look_job(path, &l.job, err));
-    status st = jobdir_open(path, &d, err);
-    if (st == OK)
-        st = live_file_read(d, &l.live, err);
-    jobdir_close(&d);
-    if (st == OK)
-        add_warnings(path, l.job);
-    if (st == OK)
-        *ret = l;
-    else
-        look_fini(&l);
-    return st;
-}
-
-static void print_json(const look *l)
-{
-    json_t *both = json_pack("{s:O, s:O?}", "job", l->job, "live", l->live);
+    json_t *both = job_view_json(v);
     buf text = BUF_INIT;
     json_pretty(both, &text);
     fputs(text.data, stdout);
@@ -84,12 +24,12 @@ static void print_json(const look *l)
     json_decref(both);
 }
 
-static void print_text(const look *l, bool clears)
+static void print_text(const job_view *v, bool clears)
 {
     struct timespec now;
     buf text = BUF_INIT;
     clock_gettime(CLOCK_REALTIME, &now);
-    status_text(l->job, l->live, (double)now.tv_sec + (double)now.tv_nsec / 1e9, &text);
+    status_text(v->job, v->live, (double)now.tv_sec + (double)now.tv_nsec / 1e9, &text);
     printf("%s%s", clears ? CLEAR : "", text.data);
     buf_fini(&text);
 }
@@ -97,14 +37,14 @@ static void print_text(const look *l, bool clears)
 /* *ret_runs: a master works in it. */
 static status show(const args *a, bool clears, bool *ret_runs, error *err)
 {
-    look l = {0};
-    TRY(look_at(a->operands[0], &l, err));
-    *ret_runs = strcmp(inspect_str(l.job, "state"), "running") == 0;
+    job_view v;
+    TRYF(job_view_open(a->operands[0], &v, err), err, "status");
+    *ret_runs = job_view_runs(&v);
     if (args_has(a, "json"))
-        print_json(&l);
+        print_json(&v);
     else
-        print_text(&l, clears);
-    look_fini(&l);
+        print_text(&v, clears);
+    job_view_close(&v);
     fflush(stdout);
     return OK;
 }

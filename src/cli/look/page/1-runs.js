@@ -1,0 +1,103 @@
+"use strict";
+/* What is known of each run: its documents, and the points of its curves, which grow as its files do. */
+
+const LOOK_MS = 2000;
+const runs = [];        /* {name, dir, status, config, tasks, files: {metrics, evaluations}} */
+
+function element(name, text, className) {
+    const made = document.createElement(name);
+    if (text !== undefined) made.textContent = text;
+    if (className) made.className = className;
+    return made;
+}
+
+async function ask(path) {
+    const answer = await fetch(path);
+    if (!answer.ok) throw new Error(`${path}: ${(await answer.text()).trim()}`);
+    return answer;
+}
+
+async function askJson(path) {
+    return (await ask(path)).json();
+}
+
+function newFile() {
+    return { tag: "", next: 0, rows: [] };
+}
+
+/* Appends the whole lines that a file has grown by; one that was cut back begins anew. */
+async function readFile(index, run, name) {
+    const file = run.files[name];
+    for (;;) {
+        const told = await askJson(`/api/run/${index}/lines?file=${name}&tag=${file.tag}&from=${file.next}`);
+        if (told.from === 0) file.rows.length = 0;
+        file.tag = told.tag;
+        file.next = told.next;
+        if (!told.text) return;
+        for (const line of told.text.split("\n"))
+            if (line) file.rows.push(JSON.parse(line));
+    }
+}
+
+async function readRun(index) {
+    const run = runs[index];
+    run.status = await askJson(`/api/run/${index}/status`);
+    run.tasks = await askJson(`/api/run/${index}/tasks`);
+    await readFile(index, run, "metrics");
+    await readFile(index, run, "evaluations");
+    if (!run.config) run.config = await askJson(`/api/run/${index}/config`);
+}
+
+function stepsPerEpoch(run) {
+    return run.status.live ? run.status.live.steps_per_epoch || 0 : 0;
+}
+
+/* --- tiles of runs --- */
+
+function duration(seconds) {
+    const whole = Math.round(seconds), two = (n) => String(n).padStart(2, "0");
+    return `${Math.floor(whole / 3600)}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
+}
+
+function number(value) {
+    return Number(value.toPrecision(4)).toString();
+}
+
+function stateClass(state) {
+    return { running: "good", finished: "good", failed: "bad" }[state] || "warn";
+}
+
+function lastRow(run, name) {
+    const rows = run.files[name].rows;
+    return rows[rows.length - 1];
+}
+
+function addFigures(tile, title, row, skipped) {
+    const parts = [];
+    for (const key of Object.keys(row))
+        if (typeof row[key] === "number" && !skipped.includes(key)) parts.push(`${key} ${number(row[key])}`);
+    tile.append(element("p", `${title}  ${parts.join(", ")}`));
+}
+
+function runTile(run) {
+    const { job, live } = run.status, tile = element("article", undefined, `tile ${stateClass(job.state)}`);
+    tile.append(element("h3", run.name), element("p", `${job.state}, start ${job.starts || 1}`, "quiet"));
+    if (live && live.total_steps) {
+        const bar = element("progress");
+        bar.max = live.total_steps;
+        bar.value = live.step;
+        bar.setAttribute("aria-label", `${run.name}: steps done`);
+        tile.append(bar, element("p", `step ${live.step} of ${live.total_steps}`));
+        if (job.state === "running" && live.eta_s !== undefined)
+            tile.append(element("p", `${number(live.examples_per_s)} examples/s, done in ${duration(live.eta_s)}`));
+    }
+    const trained = lastRow(run, "metrics"), evaluated = lastRow(run, "evaluations");
+    if (trained) addFigures(tile, "training", trained, ["step", "epoch", "examples", "wall_s", "examples_per_s"]);
+    if (evaluated) addFigures(tile, "validation", evaluated, ["step", "epochs_done", "examples", "seconds"]);
+    if (job.end) tile.append(element("p", job.end, "bad-word"));
+    return tile;
+}
+
+function drawRuns() {
+    document.getElementById("runs").replaceChildren(...runs.map(runTile));
+}

@@ -1,0 +1,60 @@
+/* Looks every two seconds, one look after the other, and draws what is there. */
+
+function fillSelect(select, options) {
+    const before = select.value;
+    const wanted = options.map(([value, text]) => `${value}=${text}`).join("\n");
+    if (select.dataset.options === wanted) return;
+    select.dataset.options = wanted;
+    select.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
+    if (options.some(([value]) => value === before)) select.value = before;
+}
+
+function fillSelects() {
+    const names = runs.map((run, i) => [String(i), run.name]);
+    fillSelect(byId("run"), names);
+    fillSelect(byId("other"), [["", "nothing"], ...names.filter(([i]) => Number(i) !== chosen())]);
+    fillSelect(byId("log-task"), runs[chosen()].tasks.map((task) => [task, task]));
+}
+
+async function drawRun() {
+    fillSelects();
+    drawTasks();
+    drawConfig();
+    drawCommands();
+    await drawLog();
+}
+
+function tell(trouble) {
+    byId("trouble").hidden = !trouble;
+    byId("trouble").textContent = trouble;
+}
+
+async function look() {
+    try {
+        for (let i = 0; i < runs.length; i++) await readRun(i);
+        drawRuns();
+        drawCurves();
+        await drawRun();
+        document.title = `tequio: ${runs.map((run) => run.name).join(", ")}`;
+        document.body.dataset.looks = Number(document.body.dataset.looks || 0) + 1;
+        tell("");
+    } catch (why) {
+        tell(`What is shown may be old: ${why.message}`);
+    }
+    setTimeout(look, LOOK_MS);
+}
+
+async function begin() {
+    byId("smoothing").oninput = () => { byId("smoothing-value").textContent = byId("smoothing").value; drawCurves(); };
+    for (const id of ["axis", "log"]) byId(id).onchange = drawCurves;
+    for (const id of ["log-task", "log-level"]) byId(id).onchange = drawLog;
+    byId("log-word").oninput = drawLog;
+    byId("run").onchange = drawRun;
+    byId("other").onchange = () => { byId("config-all").open = true; drawConfig(); };
+    for (const form of document.forms) form.onsubmit = () => false;
+    for (const run of await askJson("/api/runs"))
+        runs.push({ ...run, files: { metrics: newFile(), evaluations: newFile() } });
+    await look();
+}
+
+begin().catch((why) => tell(why.message));

@@ -17,8 +17,8 @@ static status unknown_flag(const command *c, const char *word, error *err)
     for (size_t i = 0; i < c->n_flags; i++)
         names[i] = c->flags[i].name;
     const char *near = config_did_you_mean(word, names, c->n_flags);
-    if (!near && c->key_of)
-        near = config_nearest_path(word);
+    if (!near && c->near_key)
+        near = c->near_key(word);
     if (near)
         return FAIL(err, E_USAGE, "%s: unknown flag --%s; did you mean --%s?", c->name, word, near);
     return FAIL(err, E_USAGE, "%s: unknown flag --%s; 'tequio %s --help' lists them", c->name, word,

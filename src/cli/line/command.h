@@ -49,6 +49,7 @@ typedef struct command {
     /* The key of the configuration that a flag of no row sets, which is `name` or a constant; NULL: it sets none.
      * NULL where only flags of the table are taken. */
     const char *(*key_of)(const char *name);
+    const char *(*near_key)(const char *name); /* the nearest name that does; NULL: none is near */
     bool takes_rest;        /* what stands behind `--` is none of ours: args.rest */
     bool needs_passive_waits; /* it computes: see cli.c */
     /* Returns the exit code; whatever `err` holds then is printed. */

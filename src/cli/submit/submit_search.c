@@ -84,7 +84,7 @@ static status submit_search_fetch(const void *user, const char *path, buf *ret, 
 /* Each is dealt them as if it were alone. */
 static void warn_of_gpus(const submit_request *o, const target *t, int parallel)
 {
-    if (parallel > 1 && !t->keeps_files_here && job_gpus(&o->job))
+    if (parallel > 1 && !t->is_here && !t->lives_on && job_gpus(&o->job)) /* no queue deals them out */
         fprintf(stderr, "tequio: submit: hyperparameters: %d trials at a time may share GPUs; one at a time does not\n",
                 parallel);
 }

@@ -389,6 +389,7 @@ const command command_train = {
     .flags = train_flags,
     .n_flags = COUNT_OF(train_flags),
     .key_of = parameter_key,
+    .near_key = parameter_near,
     .needs_passive_waits = true,
     .run = run_train,
 };

@@ -8,4 +8,7 @@
 /* The key that a name stands for, which is the name itself if it is one; NULL: it stands for none. */
 const char *parameter_key(const char *name);
 
+/* The nearest name of the table, or path of a key; NULL: none is near. */
+const char *parameter_near(const char *name);
+
 #endif

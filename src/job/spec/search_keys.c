@@ -56,7 +56,7 @@ static status check_key(const char *name, const char *key, error *err)
 {
     if (config_knows(key))
         return OK;
-    const char *near = config_nearest_path(name);
+    const char *near = parameter_near(name);
     return FAIL(err, E_CONFIG,
                 "'%s' is no key of the configuration, and stands for none%s%s%s; --parameter %s=KEY says which one it "
                 "is, --parameter %s= leaves it out",

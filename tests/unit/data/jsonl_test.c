@@ -403,7 +403,7 @@ static void test_sharded(void **state)
     assert_int_equal(dataset_examples(d), 2);
     dataset_close(&d);
     records_refuse("sharded", "{base_reader: {type: 'idx'}}", "", NULL, E_CONFIG,
-                   "dataset_reader.base_reader.type: 'idx' does not read shards; these do: jsonl tfrecord ");
+                   "dataset_reader.base_reader.type: 'idx' does not read shards; these do: text csv jsonl tfrecord ");
     records_refuse(
         "sharded", "{base_reader: {type: 'jsonl', limit: 3, fields: [{name: 'w', type: 'word'}]}}", "", NULL,
         E_CONFIG, "dataset_reader.base_reader.limit: is said of all shards together: set dataset_reader.limit");

@@ -279,7 +279,7 @@ static void csv_reader_write_vocabulary(csv_reader *r)
         json_object_set_new(section, r->columns[i].name, one);
     }
     if (r->texts.encoder)
-        reader_tokenizer_tell(text_encoder_tokenizer(r->texts.encoder), whole);
+        text_encoder_tell(r->texts.encoder, whole);
     r->vocabulary = json_text(whole);
     json_decref(whole);
 }

@@ -1,11 +1,23 @@
 #include "data/reader_tokenizer.h"
 
+#include "common/base/alloc.h"
 #include "common/base/gcs.h"
+#include "text/word_split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char key[] = "tokenizer_sha256";
+
+bool reader_tokenizer_is_path(const char *said)
+{
+    static const char *const others[] = {"characters", "bytes", "spacy"};
+    word_split split;
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (strcmp(said, others[i]) == 0)
+            return false;
+    return !word_split_of(said, &split);
+}
 
 static status open_path(const reader_tokenizer *w, tokenizer **ret, error *err)
 {

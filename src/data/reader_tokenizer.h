@@ -11,12 +11,17 @@
 #include "common/base/json.h"
 #include "text/tokenizer.h"
 
+#include <stdbool.h>
+
 typedef struct reader_tokenizer {
     const char *option;         /* names it in messages, "dataset_reader.tokenizer"; NULL: its path does */
     const char *path;           /* its folder or file (tokenizer.h), gs:// too */
     const json_t *vocabulary;   /* by which to read (dataset_vocabulary); NULL: these are the training data */
     const char *origin;         /* names that */
 } reader_tokenizer;
+
+/* Does the option name files? Else characters, bytes or a way to part words (text/word_split.h). */
+bool reader_tokenizer_is_path(const char *said);
 
 MUST_USE status reader_tokenizer_open(const reader_tokenizer *which, tokenizer **ret, error *err);
 /* Adds to a vocabulary which one it is. */

@@ -4,8 +4,8 @@
 #include "common/base/json.h"
 #include "common/config/reader_sections.h"
 #include "data/index/shards.h"
-#include "data/language/language_tokens.h"
 #include "data/multitask/data_paths.h"
+#include "data/reader_tokenizer.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -93,7 +93,7 @@ typedef struct path_walk {
 static void visit_key(const path_walk *w, json_t *section, const char *key, const char *place)
 {
     const char *path = json_string_value(json_object_get(section, key));
-    if (path && (strcmp(key, "tokenizer") != 0 || language_tokens_has_files(path)))
+    if (path && (strcmp(key, "tokenizer") != 0 || reader_tokenizer_is_path(path)))
         w->use(w->user, section, key, place);
 }
 

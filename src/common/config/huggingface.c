@@ -303,12 +303,15 @@ static status lay_model(json_t *written, const char *file, error *err)
     return st;
 }
 
+/* What a tokenizer may be beside a path. */
+#define NO_FOLDERS "characters bytes whitespace just_spaces letters_digits character spacy"
+
 /* A name that is no path as the folder it stands for; one that is not found stays, for the reader to refuse. */
 static void lay_folder(json_t *reader, const char *key, const char *file)
 {
     const char *name = json_string_value(json_object_get(reader, key)), *folder = NULL;
     arena *memory = arena_create();
-    if (name && !has_word("characters bytes", name) && !fs_exists(name) &&
+    if (name && !has_word(NO_FOLDERS, name) && !fs_exists(name) &&
         huggingface_find(name, file, memory, &folder, NULL) == OK)
         json_object_set_new(reader, key, json_string(folder));
     arena_destroy(&memory);

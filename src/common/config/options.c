@@ -28,6 +28,9 @@ enum {
 #define ENCODERS "bert roberta distilbert electra albert"
 /* AllenNLP's, over one of these or a table of tokens (src/model/text_models.c). */
 #define TEXT_MODELS "basic_classifier simple_tagger"
+/* Readers that number the words of their training data, where they have no tokenizer. */
+#define WORD_READERS                                                                                                   \
+    "conll2003 universal_dependencies jsonl tfrecord webdataset text_classification_json snli"
 /* torchvision's, a family each. */
 #define RESNETS       "resnet18 resnet34 resnet50"
 #define MOBILENETS    "mobilenet_v3_small mobilenet_v3_large"

@@ -148,11 +148,16 @@ static bool input_of(const record_format *format, const void *at, tokenizer_inpu
     return is_one;
 }
 
+static bool texts_of(const record_field *f, const value *v, tokenizer_input ret[2])
+{
+    return input_of(v->format, v->at, &ret[0]) && (!f->pair || input_of(v->format, v->pair, &ret[1]));
+}
+
 static status take_text(const record_field *f, value *v, void *const *ret, bool *ret_fits, error *err)
 {
     tokenizer_input texts[2];
     size_t n = 0, whole = 0;
-    *ret_fits = input_of(v->format, v->at, &texts[0]) && (!f->pair || input_of(v->format, v->pair, &texts[1]));
+    *ret_fits = texts_of(f, v, texts);
     if (!*ret_fits)
         return OK;
     TRYF(text_encoder_take(f->encoder, &texts[0], f->pair ? &texts[1] : NULL, ret, &n, &whole, err), err,
@@ -285,6 +290,11 @@ bool record_field_is_image(const record_field *f)
     return f->kind->take == take_image;
 }
 
+bool record_field_has_words(const record_field *f)
+{
+    return f->encoder && text_encoder_has_words(f->encoder);
+}
+
 status record_fields_take(const record_fields *fields, const record_format *format, const void *parsed,
                           const record_reading *how, void *const *ret, error *err)
 {
@@ -352,6 +362,19 @@ status record_field_learn(const record_field *f, const record_format *format, co
         return describe_misfit(f, &v, err);
     words_add(learned, word);
     free(word);
+    return OK;
+}
+
+status record_field_count(const record_field *f, const record_format *format, const void *parsed, int64_t number,
+                          word_counts *counts, error *err)
+{
+    tokenizer_input texts[2];
+    value v;
+    TRY(find_value(f, format, parsed, &(record_reading){.raw = true}, &v, err));
+    if (!texts_of(f, &v, texts))
+        return describe_misfit(f, &v, err);
+    TRYF(text_encoder_count(f->encoder, &texts[0], f->pair ? &texts[1] : NULL, counts, number * f->elements, err), err,
+         "field '%s'", f->name);
     return OK;
 }
 

@@ -67,6 +67,8 @@ bool record_field_is_text(const record_field *f);
 bool record_field_is_image(const record_field *f);
 /* A row of the table. */
 const field_kind *field_kind_of(const char *type);
+/* A text whose tokens are words of the training data (text_words.h). */
+bool record_field_has_words(const record_field *f);
 /* What becomes of it in an example: so many fields as it returns. */
 size_t record_field_data(const record_field *f, data_field ret[TEXT_FIELDS]);
 
@@ -99,5 +101,8 @@ bool record_field_is_word(const record_field *f);
 /* What one record teaches of a label: adds its word to `learned`, known or not, or raises *classes. E_DATA. */
 MUST_USE status record_field_learn(const record_field *f, const record_format *format, const void *parsed,
                                    words *learned, int64_t *classes, error *err);
+/* Counts the words of one record's text, the `number`-th. E_DATA. */
+MUST_USE status record_field_count(const record_field *f, const record_format *format, const void *parsed,
+                                   int64_t number, word_counts *counts, error *err);
 
 #endif

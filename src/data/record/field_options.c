@@ -65,10 +65,13 @@ static status open_text(const reader_request *request, const json_t *vocabulary,
                                                   .origin = vocabulary ? request->vocabulary->origin : NULL},
                                     .most = f->elements,
                                     .has_pair = f->pair != NULL,
-                                    .refuses_long = strcmp(config_str(reader, "on_long"), "fail") == 0};
+                                    .refuses_long = strcmp(config_str(reader, "on_long"), "fail") == 0,
+                                    .has_words = true,
+                                    .words = word_choice_of(reader),
+                                    .words_grow = vocabulary && request->vocabulary->grows};
     if (!o.tokenizer.path)
-        return FAIL(err, E_CONFIG, "%s: null, but field '%s' is a text; name a tokenizer.json, or its folder", option,
-                    f->name);
+        return FAIL(err, E_CONFIG, "%s: null, but field '%s' is a text; name a tokenizer.json, or its folder, or say "
+                                   "\"whitespace\"", option, f->name);
     f->varies = true;
     f->rank = 1;
     f->dim[0] = f->elements;

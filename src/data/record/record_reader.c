@@ -154,7 +154,7 @@ static json_t *classes_of(const record_field *f)
     return list;
 }
 
-/* {"label": {"label": 10, "kind": ["cat", "dog"]}, "tokenizer_sha256": ...}; NULL: nothing is learned. */
+/* {"label": {"label": 10, "kind": ["cat", "dog"]}, "tokenizer_sha256": ...}, or "words"; NULL: nothing is learned. */
 static char *vocabulary_of(const record_fields *fields)
 {
     json_t *all = json_object();
@@ -164,7 +164,7 @@ static char *vocabulary_of(const record_fields *fields)
     json_t *whole = json_pack("{s:o}", "label", all);
     for (size_t i = 0; i < fields->n; i++)
         if (fields->at[i].encoder)
-            reader_tokenizer_tell(text_encoder_tokenizer(fields->at[i].encoder), whole);
+            text_encoder_tell(fields->at[i].encoder, whole);
     bool has_any = json_object_size(all) > 0 || json_object_size(whole) > 1;
     char *text = has_any ? json_text(whole) : NULL;
     json_decref(whole);

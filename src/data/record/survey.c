@@ -2,7 +2,8 @@
  * See survey.h. What is found does not depend on the classes that are known (of the job's vocabulary,
  * say), so training and evaluation share one survey. Kept as JSON: {"of": HASH, "fields": {"label": 10,
  * "kind": ["cat", "dog"], "text": 3, "image": 120000}}, of a text how many lose tokens, of images how many bytes of
- * memory one takes. Lengths stand beside it (kept_lengths.h).
+ * memory one takes; of a text of words {"cut": 3, "words": ["the", ...], "counts": [12, ...]}. Lengths stand beside it
+ * (kept_lengths.h).
  */
 #include "data/record/survey.h"
 
@@ -31,6 +32,7 @@ typedef struct survey {
     words *learned[DATA_FIELDS];    /* of each that is a word */
     int64_t n_cut;                  /* records whose text has lost tokens */
     size_t reading;                 /* bytes that the images of a record take at most */
+    word_counts counts;             /* the words of the texts, where tokens are words */
 } survey;
 
 static void survey_init(survey *s)
@@ -38,12 +40,14 @@ static void survey_init(survey *s)
     pthread_mutex_init(&s->lock, NULL);
     for (size_t i = 0; i < DATA_FIELDS; i++)
         s->learned[i] = words_create();
+    word_counts_init(&s->counts);
 }
 
 static void survey_fini(survey *s)
 {
     for (size_t i = 0; i < DATA_FIELDS; i++)
         words_destroy(&s->learned[i]);
+    word_counts_fini(&s->counts);
     pthread_mutex_destroy(&s->lock);
 }
 
@@ -126,8 +130,12 @@ static status learn_record(void *user, const void *parsed, error *err)
         TRY(record_fields_take(s->others, s->format, parsed, &(record_reading){true, NULL, &measure}, l->room, err));
     s->n_cut += measure.was_cut;
     s->reading = measure.reading > s->reading ? measure.reading : s->reading;
+    for (size_t i = 0; is_example && i < s->others->n; i++)
+        if (record_field_has_words(&s->others->at[i]))
+            TRY(record_field_count(&s->others->at[i], s->format, parsed, l->next, &s->counts, err));
     if (s->lengths)
-        s->lengths[l->next++] = (uint32_t)measure.length;
+        s->lengths[l->next] = (uint32_t)measure.length;
+    l->next++;
     return OK;
 }
 
@@ -136,6 +144,7 @@ static void merge(survey *s, const survey *mine)
     pthread_mutex_lock(&s->lock);
     s->n_cut += mine->n_cut;
     s->reading = mine->reading > s->reading ? mine->reading : s->reading;
+    word_counts_merge(&s->counts, &mine->counts);
     for (size_t i = 0; i < s->labels->n; i++) {
         s->classes[i] = mine->classes[i] > s->classes[i] ? mine->classes[i] : s->classes[i];
         for (int32_t w = 0; w < words_count(mine->learned[i]); w++)
@@ -176,6 +185,15 @@ static json_t *sorted_words(words *w)
     return list;
 }
 
+static json_t *text_found(const survey *s, const record_field *f)
+{
+    if (!record_field_has_words(f))
+        return json_integer(s->n_cut);
+    json_t *found = word_counts_json(&s->counts);
+    json_object_set_new(found, "cut", json_integer(s->n_cut));
+    return found;
+}
+
 static status learn_all(survey *s, json_t **ret, error *err)
 {
     int64_t began_us = clock_us();
@@ -191,7 +209,7 @@ static status learn_all(survey *s, json_t **ret, error *err)
         const record_field *f = &s->others->at[i];
         if (record_field_is_text(f) || record_field_is_image(f))
             json_object_set_new(found, f->name,
-                                json_integer(record_field_is_text(f) ? s->n_cut : (json_int_t)s->reading));
+                                record_field_is_text(f) ? text_found(s, f) : json_integer((json_int_t)s->reading));
     }
     LOG_I("SURVEY", "records=%" PRId64 " seconds=%.3f: each was read once, and is as the configuration says",
           record_set_count(s->set), (double)(clock_us() - began_us) * 1e-6);
@@ -215,8 +233,14 @@ static void survey_key(const record_set *set, const record_format *format, const
     buf_fini(&all);
 }
 
-static bool tells_of(const json_t *found, const record_fields *labels)
+static bool tells_of(const json_t *found, const record_fields *labels, const record_fields *others)
 {
+    for (size_t i = 0; i < others->n; i++) {
+        const json_t *one = json_object_get(found, others->at[i].name), *list = json_object_get(one, "words");
+        if (record_field_has_words(&others->at[i]) &&
+            (json_array_size(list) == 0 || json_array_size(list) != json_array_size(json_object_get(one, "counts"))))
+            return false;
+    }
     for (size_t i = 0; i < labels->n; i++) {
         const json_t *one = json_object_get(found, labels->at[i].name);
         if (record_field_is_word(&labels->at[i]) ? json_array_size(one) == 0 : json_integer_value(one) < 1)
@@ -239,14 +263,14 @@ static bool is_text(const json_t *o, const char *key, const char *text)
 }
 
 /* NULL: there is none, or it is another's or damaged. */
-static json_t *load_survey(const char *path, const cache_key *key, const record_fields *labels)
+static json_t *load_survey(const char *path, const cache_key *key, const survey *s)
 {
     json_t *kept = NULL;
     char hash[SHA256_HEX];
     if (!path || !fs_exists(path) || json_read_file(path, &kept, NULL) != OK)
         return NULL;
     json_t *found = json_object_get(kept, "fields");
-    bool good = json_is_object(found) && is_text(kept, "of", key->name) && tells_of(found, labels);
+    bool good = json_is_object(found) && is_text(kept, "of", key->name) && tells_of(found, s->labels, s->others);
     if (good) {
         hash_fields(found, hash);
         good = is_text(kept, "sha256", hash);
@@ -316,6 +340,8 @@ static status apply_survey(const json_t *found, survey *s, record_fields *fields
     for (size_t i = 0; i < fields->n; i++) {
         record_field *f = &fields->at[i];
         const json_t *one = json_object_get(found, f->name);
+        if (record_field_has_words(f))
+            text_encoder_learn(f->encoder, one);
         if (!record_field_is_label(f))
             continue;
         if (f->classes && !f->grows)
@@ -335,7 +361,7 @@ static status find_survey(survey *s, const char *path, const cache_key *key, jso
 {
     int lock = path ? cache_lock(path) : -1;
     status st = OK;
-    *ret = load_survey(path, key, s->labels);
+    *ret = load_survey(path, key, s);
     kept_lengths lengths = {path, key, s->lengths, (size_t)record_set_count(s->set)};
     if (*ret && s->lengths && !kept_lengths_load(&lengths)) {
         json_decref(*ret);
@@ -377,7 +403,8 @@ static void warn_of_cut(const record_fields *others, const json_t *found)
 {
     for (size_t i = 0; i < others->n; i++) {
         const record_field *f = &others->at[i];
-        int64_t n = json_integer_value(json_object_get(found, f->name));
+        const json_t *one = json_object_get(found, f->name);
+        int64_t n = json_integer_value(json_is_object(one) ? json_object_get(one, "cut") : one);
         if (record_field_is_text(f) && n > 0)
             LOG_W("CUT", "texts=%" PRId64 " most=%" PRId64 ": they have more tokens, and lose some", n, f->elements);
     }

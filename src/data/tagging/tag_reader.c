@@ -252,8 +252,7 @@ static status make_rows(tag_reader *r, const reader_request *request, const json
                       .vocabulary = known,
                       .origin = known ? request->vocabulary->origin : NULL},
         .grows = known && request->vocabulary->grows,
-        .lowercase = config_bool(reader, "lowercase_tokens"),
-        .min_count = config_int(reader, "min_count"),
+        .words = word_choice_of(reader),
         .max_length = config_has(reader, "max_length") ? config_int(reader, "max_length") : 0,
         .truncate = config_bool(reader, "truncate"),
     };

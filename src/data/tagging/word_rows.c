@@ -100,29 +100,32 @@ static status add_pieces(row_maker *m, const tagged_word *w, int32_t place, erro
 static const char *form_of(row_maker *m, const tagged_word *w)
 {
     buf_clear(&m->word);
-    buf_add(&m->word, w->text, w->bytes);
-    for (size_t i = 0; m->o->lowercase && i < m->word.size; i++)
-        if (m->word.data[i] >= 'A' && m->word.data[i] <= 'Z')
-            m->word.data[i] = (char)(m->word.data[i] - 'A' + 'a');
+    if (m->o->words.lowercase)
+        word_lower(w->text, w->bytes, &m->word);
+    else
+        buf_add(&m->word, w->text, w->bytes);
     return m->word.data;
 }
 
-/* Behind those that are known. */
+/* Behind those that are known: in order, and then those that are added in any case. */
 static void learn_words(row_maker *m)
 {
-    int32_t n_known = words_count(m->rows->known);
-    words *all = words_create();
-    int64_t *counts = xcalloc(m->s->n_words + 1, sizeof *counts);
+    words *known = m->rows->known;
+    int32_t n_known = words_count(known);
+    word_choice choice = m->o->words, none = {.added = choice.added};
+    word_counts counts;
+    word_counts_init(&counts);
     for (size_t i = 0; i < m->s->n_words; i++)
-        counts[words_add(all, form_of(m, &m->s->words[i]))]++;
-    int32_t *places = xmalloc(((size_t)n_known + (size_t)words_count(all) + 1) * sizeof *places);
-    for (int32_t i = 0; i < words_count(all); i++)
-        if (counts[i] >= m->o->min_count)
-            words_add(m->rows->known, words_at(all, i));
-    words_sort_from(m->rows->known, n_known, places);
+        word_counts_add(&counts, form_of(m, &m->s->words[i]), 1, (int64_t)i);
+    json_t *counted = word_counts_json(&counts);
+    choice.added = NULL;
+    word_counts_choose(counted, &choice, known);
+    int32_t *places = xmalloc(((size_t)words_count(known) + 1) * sizeof *places);
+    words_sort_from(known, n_known, places);
+    word_counts_choose(NULL, &none, known);
     free(places);
-    free(counts);
-    words_destroy(&all);
+    json_decref(counted);
+    word_counts_fini(&counts);
 }
 
 static status open_words(row_maker *m, error *err)

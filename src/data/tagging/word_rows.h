@@ -4,7 +4,7 @@
  *   by a tokenizer   each word by itself becomes its pieces, between the special tokens that the tokenizer puts around
  *                    a text; a word of which it makes nothing becomes its unknown token
  *   by their words   a word is its number among those of the training data, from 2; 1 is a word that these have not,
- *                    or fewer than min_count times; 0 fills up
+ *                    or that is not chosen of them; 0 fills up
  *
  * Threads: immutable once made.
  */
@@ -13,12 +13,12 @@
 
 #include "data/tagging/sentences.h"
 #include "data/reader_tokenizer.h"
+#include "data/text_words.h"
 
 typedef struct word_rows_options {
     reader_tokenizer tokenizer;     /* path NULL: by their words. Its vocabulary is by which to read, in both ways */
     bool grows;                     /* words that the vocabulary does not have are added to it */
-    bool lowercase;                 /* words, without a tokenizer: A to Z */
-    int64_t min_count;              /* likewise */
+    word_choice words;              /* without a tokenizer */
     int64_t max_length;             /* tokens of a row; 0: as many as it has */
     bool truncate;                  /* a longer sentence loses its last words; else it is refused */
 } word_rows_options;

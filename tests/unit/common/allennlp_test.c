@@ -73,6 +73,16 @@ static const struct {
      "{dataset_reader: {tokenizer: 'm', max_sequence_length: 9}}",
      "dataset_reader.tokenizer.max_length is taken as dataset_reader.max_sequence_length=9\n"
      "dataset_reader.tokenizer.model_name is taken as dataset_reader.tokenizer=\"m\"\n"},
+    {"{dataset_reader: {tokenizer: {type: 'just_spaces'}}, vocabulary: {max_vocab_size: 9}}",
+     "{dataset_reader: {tokenizer: 'whitespace', max_vocab_size: 9}}",
+     "vocabulary.max_vocab_size is taken as dataset_reader.max_vocab_size=9\n"
+     "dataset_reader.tokenizer.type is taken as dataset_reader.tokenizer=\"whitespace\"\n"},
+    {"{dataset_reader: {tokenizer: {type: 'character', lowercase_characters: false}}, "
+     "vocabulary: {max_vocab_size: {tokens: 9}, tokens_to_add: {tokens: ['x']}}}",
+     "{dataset_reader: {tokenizer: 'character', max_vocab_size: 9, tokens_to_add: ['x']}}",
+     "vocabulary.max_vocab_size.tokens is taken as dataset_reader.max_vocab_size=9\n"
+     "vocabulary.tokens_to_add.tokens is taken as dataset_reader.tokens_to_add=[\"x\"]\n"
+     "dataset_reader.tokenizer.type is taken as dataset_reader.tokenizer=\"character\"\n"},
     {"{dataset_reader: {tokenizer: 'm', token_indexers: {tokens: {type: 'pretrained_transformer', model_name: 'o'}}}}",
      "{dataset_reader: {tokenizer: 'm'}}",
      "! dataset_reader.token_indexers.tokens.model_name is ignored: dataset_reader.tokenizer is given too\n"},
@@ -173,8 +183,8 @@ static const struct {
     {"{trainer: {checkpointer: 3}}", NULL, "trainer.checkpointer: got an integer; expected an object"},
     {"{distributed: {primary_port: 'x'}}", NULL, "distributed.primary_port: got a string; expected an integer"},
     {"{dataset_reader: {tokenizer: {type: 'spacy'}}}", NULL,
-     "dataset_reader.tokenizer.type: \"spacy\" is refused: expected pretrained_transformer, or the path of a tokenizer "
-     "in place of all this; docs/TEXT.md makes one of words"},
+     "dataset_reader.tokenizer.type: \"spacy\" is refused: spaCy's rules are Python code, which is not run here; "
+     "letters_digits parts words and punctuation too"},
     {"{dataset_reader: {tokenizer: {model_name: 'm', odd: 1}}}", NULL,
      "dataset_reader.tokenizer.odd: unknown key beside model_name"},
     {"{dataset_reader: {type: 'transformer_squad', tokenizer_kwargs: {max_len: 9}}}", NULL,
@@ -197,9 +207,14 @@ static const struct {
     {"{vocabulary: {type: 'extend', directory: 'v'}}", "{dataset_reader: {vocabulary: 'v', extend_vocabulary: true}}",
      "vocabulary.type is taken as dataset_reader.extend_vocabulary=true\n"
      "vocabulary.directory is taken as dataset_reader.vocabulary=\"v\"\n"},
-    {"{vocabulary: {max_vocab_size: 9}}", NULL,
-     "vocabulary.max_vocab_size: 9 is refused: the words are those of the training data; dataset_reader.min_count "
-     "leaves out rare ones"},
+    {"{vocabulary: {max_vocab_size: {tokens: 0, labels: 9}}}", NULL,
+     "vocabulary.max_vocab_size: {\"labels\":9} is refused: words of the namespace \"tokens\" alone can be limited, "
+     "not classes or tags"},
+    {"{vocabulary: {tokens_to_add: {labels: ['a']}}}", NULL,
+     "vocabulary.tokens_to_add: {\"labels\":[\"a\"]} is refused: words of the namespace \"tokens\" alone can be added, "
+     "not classes or tags"},
+    {"{dataset_reader: {tokenizer: {type: 'character', byte_encoding: 'utf-8'}}}", NULL,
+     "dataset_reader.tokenizer.byte_encoding: \"utf-8\" is refused: characters are code points; expected null"},
     {"{trainer: {callbacks: ['should_validate_callback']}}", NULL,
      "trainer.callbacks[0]: \"should_validate_callback\" is refused: every epoch is evaluated; without "
      "validation_data_path none is"},

@@ -41,7 +41,7 @@ char *cache_kept_file(const char *cache, const char *ending)
     assert_int_equal(fs_list(cache, &names, &n, &err), OK);
     for (size_t i = 0; i < n; i++)
         if (strlen(names[i]) > strlen(ending) &&
-            strcmp(names[i] + strlen(names[i]) - strlen(ending), ending) == 0)
+            strcmp(names[i] + strlen(names[i]) - strlen(ending), ending) == 0 && !path)
             path = xasprintf("%s/%s", cache, names[i]);
     fs_list_free(names, n);
     assert_non_null(path);

@@ -127,6 +127,16 @@ static void test_rare_words_are_unknown(void **state)
     dataset_close(&d);
 }
 
+static void test_which_words(void **state)
+{
+    (void)state;
+    static const char greek[] = "ΣΟΦΟΣ NN I-NP O\nσοφος NN I-NP O\nÉté NN I-NP O\nété NN I-NP O\nab NN I-NP O\n";
+    static const char choice[] = "{lowercase_tokens: true, max_vocab_size: 2, tokens_to_add: ['Z', 'a']}";
+    dataset *d = records_must_open("conll2003", choice, greek, NULL);
+    assert_non_null(strstr(dataset_vocabulary(d), "\"words\":[\"été\",\"σοφος\",\"Z\",\"a\"]}"));
+    dataset_close(&d);
+}
+
 static void test_features(void **state)
 {
     (void)state;
@@ -373,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_other_data_are_read_by_the_vocabulary),
         cmocka_unit_test(test_a_vocabulary_grows),
         cmocka_unit_test(test_rare_words_are_unknown),
+        cmocka_unit_test(test_which_words),
         cmocka_unit_test(test_features),
         cmocka_unit_test(test_universal_dependencies),
         cmocka_unit_test(test_the_first_piece_has_the_label),

@@ -178,11 +178,119 @@ static void test_refusals(void **state)
            "`pair`");
 }
 
+/* --- words of the training data --- */
+
+static const char words_reader[] = "{tokenizer: 'whitespace', max_sequence_length: 6, lowercase_tokens: true}";
+static const char sentences[] = "{\"text\": \"the Sea and the sky\", \"label\": \"yes\"}\n"
+                                "{\"text\": \"Über  THE sea über a b c\", \"label\": \"no\"}\n"
+                                "{\"text\": \"c\", \"label\": \"no\"}";
+
+static void expect_words(const dataset *d, int64_t i, const int64_t *ids, size_t n)
+{
+    int64_t got[2][MOST], label;
+    assert_int_equal(dataset_read(d, i, (void *[]){got[0], got[1], &label}, NULL), OK);
+    for (size_t k = 0; k < MOST; k++) {
+        assert_int_equal(got[0][k], k < n ? ids[k] : 0);
+        assert_int_equal(got[1][k], k < n);
+    }
+    assert_int_equal(dataset_lengths(d)[i], n);
+}
+
+/* By falling counts, and equally frequent ones as they come first, as AllenNLP's Vocabulary.from_instances has them, of
+ * the first tokens up to max_sequence_length. */
+static void test_words_of_the_training_data(void **state)
+{
+    (void)state;
+    dataset *d = records_must_open("text_classification_json", words_reader, sentences, NULL);
+    size_t n;
+    const data_field *f = dataset_fields(d, &n);
+    assert_int_equal(n, 3);
+    assert_string_equal(f[1].name, "attention_mask");
+    assert_int_equal(f[0].tokens, 10);
+    assert_string_equal(dataset_vocabulary(d),
+                        "{\"label\":{\"label\":[\"no\",\"yes\"]},"
+                        "\"words\":[\"the\",\"sea\",\"über\",\"and\",\"sky\",\"a\",\"b\",\"c\"],"
+                        "\"words_by\":\"whitespace, lower case\"}");
+    expect_words(d, 0, (int64_t[]){2, 3, 5, 2, 6}, 5);
+    expect_words(d, 1, (int64_t[]){4, 2, 3, 4, 7, 8}, 6);
+    expect_words(d, 2, (int64_t[]){9}, 1);
+    dataset_close(&d);
+}
+
+static void expect_vocabulary(const char *choice, const char *text, const char *expected)
+{
+    char *reader = xasprintf("%s + %s", words_reader, choice);
+    dataset *d = records_must_open("text_classification_json", reader, text, NULL);
+    if (!strstr(dataset_vocabulary(d), expected))
+        fail_msg("%s: %s", choice, dataset_vocabulary(d));
+    dataset_close(&d);
+    free(reader);
+}
+
+static void test_which_words(void **state)
+{
+    (void)state;
+    expect_vocabulary("{min_count: 2}", sentences, "\"words\":[\"the\",\"sea\",\"über\"]");
+    expect_vocabulary("{max_vocab_size: 4}", sentences, "\"words\":[\"the\",\"sea\",\"über\",\"and\"]");
+    expect_vocabulary("{max_vocab_size: 4, min_count: 3, tokens_to_add: ['zebra', 'the', 'sky']}", sentences,
+                      "\"words\":[\"the\",\"zebra\",\"sky\"]");
+    expect_vocabulary("{tokenizer: 'letters_digits'}", "{\"text\": \"a1.b_\", \"label\": \"x\"}",
+                      "\"words\":[\"a\",\"1\",\".\",\"b\",\"_\"],\"words_by\":\"letters_digits, lower case\"");
+    expect_vocabulary("{tokenizer: 'character', lowercase_tokens: false}", "{\"text\": \"aB a\", \"label\": \"x\"}",
+                      "\"words\":[\"a\",\"B\",\" \"],\"words_by\":\"character\"");
+}
+
+static void test_other_data_have_the_words_of_a_vocabulary(void **state)
+{
+    (void)state;
+    static const char known[] = "{\"label\": {\"label\": [\"no\", \"yes\"]}, \"words\": [\"sea\", \"the\"]}";
+    dataset *d = records_must_open("text_classification_json", words_reader, sentences, known);
+    expect_words(d, 0, (int64_t[]){3, 2, 1, 3, 1}, 5);
+    dataset_close(&d);
+    buf content = {.data = (char *)(uintptr_t)known, .size = strlen(known)};
+    char *path = test_file(folder_path(), "known.json", &content);
+    char *reader = xasprintf("%s + {vocabulary: '%s', extend_vocabulary: true, min_count: 2}", words_reader, path);
+    d = records_must_open("text_classification_json", reader, sentences, NULL);
+    assert_non_null(strstr(dataset_vocabulary(d), "\"words\":[\"sea\",\"the\",\"über\"]"));
+    dataset_close(&d);
+    free(reader);
+    free(path);
+    /* two texts: one row, in which one follows the other */
+    d = records_must_open("snli", words_reader,
+                          "{\"sentence1\": \"the sea\", \"sentence2\": \"the\", \"gold_label\": \"yes\"}", known);
+    expect_words(d, 0, (int64_t[]){3, 2, 3}, 3);
+    dataset_close(&d);
+}
+
+static void test_refusals_of_words(void **state)
+{
+    (void)state;
+    const char *type = "text_classification_json";
+    records_refuse(type, words_reader, sentences,
+                   "{\"label\": {\"label\": [\"no\", \"yes\"]}, \"words\": [], \"words_by\": \"character\"}", E_DATA,
+                   "its words are made by 'character', those of these data by 'whitespace, lower case'");
+    records_refuse(type, words_reader, sentences, "{\"label\": {\"label\": [\"no\", \"yes\"]}}", E_DATA,
+                   "has no list \"words\"");
+    records_refuse(type, words_reader, "{\"text\": \" \\u3000\", \"label\": \"x\"}", NULL, E_DATA,
+                   "line 1 (byte 0): field 'text': there is no token in it");
+    records_refuse(type, "{tokenizer: 'spacy'}", sentences, NULL, E_CONFIG,
+                   "dataset_reader.tokenizer: spaCy's rules are Python code, which is not run here");
+    refuse(type, "{lowercase_tokens: true}", sentences, NULL, E_CONFIG, "says by itself what its tokens are; "
+                                                                        "lowercase_tokens is for whitespace");
+    refuse(type, "{max_vocab_size: 3}", sentences, NULL, E_CONFIG, "max_vocab_size is for whitespace");
+    records_refuse("csv", "{tokenizer: 'whitespace', text: 't', label: 'l'}", "t,l\na,b\n", NULL, E_CONFIG,
+                   "dataset_reader.tokenizer: this reader has no words of its own data");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_classification), cmocka_unit_test(test_keys_and_numbers), cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_other_data),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_words_of_the_training_data),
+        cmocka_unit_test(test_which_words),
+        cmocka_unit_test(test_other_data_have_the_words_of_a_vocabulary),
+        cmocka_unit_test(test_refusals_of_words),
     };
     return cmocka_run_group_tests(tests, write_tokenizer, remove_tokenizer);
 }

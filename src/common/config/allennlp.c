@@ -137,9 +137,23 @@ static status check_last(translator *t, const place *p)
     return OK;
 }
 
+/* What a row of another section says of dataset_reader is said of the reader that reads files. */
+static const char *in_base_reader(translator *t, const char *target)
+{
+    size_t n = strlen(reader);
+    if (t->reader || strncmp(target, reader, n) != 0 || target[n] != '.')
+        return target;
+    const char *within = reader;
+    for (const char *next = within; json_is_object(find_at(t, next));
+         next = arena_printf(t->memory, "%s.base_reader", within))
+        within = next;
+    return arena_printf(t->memory, "%s%s", within, target + n);
+}
+
 /* "path=value" goes to where it belongs, unless something is there. */
 static status put(translator *t, const place *p, const char *target, const char *value)
 {
+    target = in_base_reader(t, target);
     const json_t *there = find_at(t, target);
     bool is_section = there && there == p->within;
     bool is_given = there && !json_is_null(there) && there != place_value(p) && !is_section;

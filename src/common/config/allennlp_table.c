@@ -144,8 +144,10 @@ void allennlp_markdown(buf *ret)
     buf_adds(ret,
              "# AllenNLP's keys\n\nWhat becomes of every key of AllenNLP's configurations. Made from the table "
              "by the program itself.\n\n*generations* are those of AllenNLP that have the key: 0 stands for 0.1 "
-             "to 0.9. A row without *values* is for all that have no row of their own. *taken*: the key is "
-             "Tequio's too ([options.md](options.md)).\n\n"
+             "to 0.9. *values* are strings as they are, `{...}` any object, an object otherwise its type; a row "
+             "without *values* is for all that have no row of their own. Rows of `dataset_reader` are for every "
+             "reader: of validation data, and within another. *taken*: the key is Tequio's too "
+             "([options.md](options.md)).\n\n"
              "| key | values | generations | here | note |\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < allennlp_count; i++)
         if (allennlp_table[i].verdict != ALLENNLP_SECTION)

@@ -129,11 +129,14 @@ static void each_path(json_t *top, path_use *use, void *user, bool changes)
 {
     path_walk w = {use, user, changes};
     json_t *model = json_object_get(top, "model");
+    json_t *teacher = json_object_get(json_object_get(model, "distillation"), "teacher");
     for (size_t i = 0; i < COUNT_OF(data_keys); i++)
         visit_data(&w, top, data_keys[i]);
     reader_sections_each(top, visit_reader, &w);
     visit_key(&w, model, "path", "model");
     visit_key(&w, json_object_get(model, "pretrained"), "path", "model.pretrained");
+    visit_key(&w, teacher, "path", "model.distillation.teacher");
+    visit_key(&w, json_object_get(teacher, "pretrained"), "path", "model.distillation.teacher.pretrained");
 }
 
 /* --- lists of them --- */

@@ -81,6 +81,30 @@ static void paths_become_absolute(void **state)
     config_destroy(&c);
 }
 
+/* A model's weights, and those of the model that it learns from. */
+static void files_of_models_are_named(void **state)
+{
+    scene *s = *state;
+    static const char *const teachers[] = {"{type: 'onnx', path: 'teacher'}",
+                                           "{type: 'mlp', pretrained: {path: 'teacher'}}"};
+    static const char *const keys[] = {"model.distillation.teacher.path", "model.distillation.teacher.pretrained.path"};
+    for (size_t i = 0; i < COUNT_OF(teachers); i++) {
+        config *c = NULL;
+        error err = ERROR_INIT;
+        const char *text = arena_printf(s->memory, "{train_data_path: '../data/train', data_loader: {batch_size: 4},"
+                                                   " model: {type: 'mlp', pretrained: {path: 'begin'}, distillation:"
+                                                   " {teacher: %s}}, trainer: {num_epochs: 1}}", teachers[i]);
+        if (config_load(&(config_source){.text = text}, &c, &err) != OK)
+            fail_msg("%s", err.text);
+        const input_file_name *n = input_files_names(c, s->memory);
+        assert_string_equal(n[1].key, "model.pretrained.path");
+        assert_string_equal(n[2].key, keys[i]);
+        assert_string_equal(n[2].path, "teacher");
+        assert_null(n[3].key);
+        config_destroy(&c);
+    }
+}
+
 /* Those of readers within readers, too. */
 static void what_is_not_there_is_named_by_its_key(void **state)
 {
@@ -120,6 +144,7 @@ static void what_is_not_there_is_named_by_its_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(files_of_models_are_named, build, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_there_is_named_by_its_key, build, tear_down),
         cmocka_unit_test_setup_teardown(paths_become_absolute, build, tear_down),
     };

@@ -1,7 +1,8 @@
 # tequio_page(<target> <folder>): puts the page of src/cli/look/page into the target as `const char table_page[]`: one
 # HTML file with its style, its scripts and Chart.js, which Debian has in libjs-chart.js. Without Chart.js 3 or 4 pages
 # have no curves, and say so.
-find_file(TEQUIO_CHART_JS NAMES chart.umd.js chart.min.js PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
+find_file(TEQUIO_CHART_JS NAMES chart.umd.js chart.min.js
+          PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
           DOC "Chart.js 3 or 4, as one script")
 if(TEQUIO_CHART_JS)
     file(STRINGS ${TEQUIO_CHART_JS} tequio_chart_banner REGEX "Chart.js v[0-9]" LIMIT_COUNT 1)
@@ -19,7 +20,8 @@ function(tequio_page target folder)
         COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DCHART=${TEQUIO_CHART_JS} -DTO=${page}
                 -P ${PROJECT_SOURCE_DIR}/cmake/page.cmake
         COMMAND ${CMAKE_COMMAND} -DFROM=${page} -DNAME=page -DTO=${out} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
-        DEPENDS ${assets} ${TEQUIO_CHART_JS} ${PROJECT_SOURCE_DIR}/cmake/page.cmake ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+        DEPENDS ${assets} ${TEQUIO_CHART_JS}
+                ${PROJECT_SOURCE_DIR}/cmake/page.cmake ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
         COMMENT "Embedding the page" VERBATIM)
     target_sources(${target} PRIVATE ${out})
 endfunction()

@@ -1,5 +1,5 @@
-# Writes TO: FOLDER/index.html, in which @style@ is page.css, @chart@ the script CHART, or nothing, and @script@ all *.js in
-# the order of their names. For cmake -P (TequioPage.cmake).
+# Writes TO: FOLDER/index.html, in which @style@ is page.css, @chart@ the script CHART, or nothing, and @script@ all
+# *.js in the order of their names. For cmake -P (TequioPage.cmake).
 cmake_minimum_required(VERSION 3.18)
 
 function(put marker text)

@@ -66,7 +66,7 @@ const command command_page = {
     .about = "Serves a page on this machine's loopback interface, prints its address, and stays until it is "
              "interrupted. Jobs may run, or have ended; the page looks every two seconds, and lays the curves of "
              "several over each other. It changes nothing, and reads only what lies in the job dirs. From another "
-             "machine: ssh -L PORT:127.0.0.1:PORT HOST.\n\n"
+             "machine: ssh -L PORT:127.0.0.1:PORT HOST. Prometheus reads /metrics.\n\n"
              "It needs libmicrohttpd (Debian: libmicrohttpd12) when it runs.",
     .flags = flags,
     .n_flags = COUNT_OF(flags),

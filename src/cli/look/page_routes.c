@@ -1,5 +1,6 @@
 #include "cli/look/page_routes.h"
 
+#include "cli/look/exposition.h"
 #include "cli/look/job_view.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { LOG_BYTES = 128 << 10, CONFIG_MOST = 16 << 20 };
 
@@ -133,6 +135,26 @@ static status tell_runs(const page_jobs *jobs, http_answer *ret, error *err)
     return answer_json(list, ret, err);
 }
 
+/* For Prometheus. A job that cannot be read fails all of it, as a target that is down. */
+static status tell_metrics(const page_jobs *jobs, http_answer *ret, error *err)
+{
+    job_view *views = xcalloc(jobs->n, sizeof *views);
+    struct timespec now;
+    status st = OK;
+    buf text = BUF_INIT;
+    for (size_t i = 0; st == OK && i < jobs->n; i++)
+        st = job_view_open(jobs->dirs[i], &views[i], err);
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (st == OK) {
+        exposition_text(jobs->dirs, views, jobs->n, (double)now.tv_sec + (double)now.tv_nsec / 1e9, &text);
+        answer_text(EXPOSITION_TYPE, 200, &text, ret);
+    }
+    for (size_t i = 0; i < jobs->n; i++)
+        job_view_close(&views[i]);
+    free(views);
+    return st;
+}
+
 static status tell_document(const page_jobs *jobs, const http_request *r, http_answer *ret, error *err)
 {
     size_t run;
@@ -153,8 +175,9 @@ void page_answer(void *user, const http_request *r, http_answer *ret)
             .code = 200, .type = "text/html; charset=utf-8", .text = table_page, .bytes = strlen(table_page)};
         return;
     }
-    bool asks_runs = strcmp(r->path, "/api/runs") == 0;
-    status st = asks_runs ? tell_runs(jobs, ret, &why) : tell_document(jobs, r, ret, &why);
+    status st = strcmp(r->path, "/api/runs") == 0 ? tell_runs(jobs, ret, &why)
+                : strcmp(r->path, "/metrics") == 0 ? tell_metrics(jobs, ret, &why)
+                                                   : tell_document(jobs, r, ret, &why);
     if (st != OK)
         answer_failure(st, &why, ret);
 }

@@ -4,6 +4,7 @@
  *
  *   /                                       the page
  *   /api/runs                               [{"dir": ..., "name": ...}]
+ *   /metrics                                for Prometheus (exposition.h)
  *   /api/run/N/status                       job_view_json
  *   /api/run/N/config                       config.json
  *   /api/run/N/lines?file=F&tag=T&from=B    {"tag", "from", "next", "text"}: F is metrics or evaluations

@@ -87,8 +87,9 @@ function datasetsOf(metric) {
 }
 
 function describe(metric, sets) {
+    const last = (set) => set.data[set.data.length - 1];
     return `${metric}: ` + sets.filter((s) => s.data.length)
-        .map((s) => `${s.label} ${number(s.data[s.data.length - 1].y)} at ${number(s.data[s.data.length - 1].x)}`).join("; ");
+        .map((s) => `${s.label} ${number(last(s).y)} at ${number(last(s).x)}`).join("; ");
 }
 
 function newChart(metric) {

@@ -19,7 +19,8 @@ function slotsOf(live, name, key) {
 }
 
 function taskTile(live, task) {
-    const tile = element("article", undefined, `tile ${taskClass(task)}`), say = (text, kind) => tile.append(element("p", text, kind));
+    const tile = element("article", undefined, `tile ${taskClass(task)}`);
+    const say = (text, kind) => tile.append(element("p", text, kind));
     tile.append(element("h3", `${task.task}: ${task.state}`));
     if (task.silent_s > 10) say(`silent for ${duration(task.silent_s)}`, "bad-word");
     if (task.endpoint) say(task.endpoint, "quiet");
@@ -38,12 +39,15 @@ function drawTasks() {
     const { job, live } = runs[chosen()].status, running = job.state === "running";
     const tasks = running && live ? [...(live.servers || []), ...(live.workers || [])] : [];
     const waits = running && live ? [...(live.waits || [])] : [];
-    if (running && live && live.disk) waits.push(`the job dir takes nothing since ${duration(live.disk_s)}: ${live.disk}`);
-    if (running && live && Date.now() / 1000 - live.time > 10)
-        waits.push(`nothing was told for ${duration(Date.now() / 1000 - live.time)}: the master hangs, or its host is cut off`);
+    const age = live ? Date.now() / 1000 - live.time : 0;
+    if (running && live && live.disk)
+        waits.push(`the job dir takes nothing since ${duration(live.disk_s)}: ${live.disk}`);
+    if (running && age > 10)
+        waits.push(`nothing was told for ${duration(age)}: the master hangs, or its host is cut off`);
     byId("tasks").replaceChildren(...tasks.map((task) => taskTile(live, task)));
     byId("waits").replaceChildren(...waits.map((text) => element("li", text)));
-    if (!tasks.length) byId("tasks").append(element("p", running ? "nothing is told of its tasks yet" : "no task is at work"));
+    if (!tasks.length)
+        byId("tasks").append(element("p", running ? "nothing is told of its tasks yet" : "no task is at work"));
 }
 
 /* --- log --- */
@@ -58,8 +62,9 @@ function levelOf(line) {
 async function drawLog() {
     const task = byId("log-task").value, least = LEVELS.indexOf(byId("log-level").value), word = byId("log-word").value;
     const text = byId("log-text"), atEnd = text.scrollTop + text.clientHeight >= text.scrollHeight - 4;
-    const lines = task ? (await (await ask(`/api/run/${chosen()}/log?task=${encodeURIComponent(task)}`)).text()).split("\n") : [];
-    const kept = lines.filter((line) => line && LEVELS.indexOf(levelOf(line)) >= least && line.includes(word));
+    if (!task) return text.replaceChildren();
+    const answer = await ask(`/api/run/${chosen()}/log?task=${encodeURIComponent(task)}`);
+    const kept = (await answer.text()).split("\n").filter((line) => line && LEVELS.indexOf(levelOf(line)) >= least && line.includes(word));
     text.replaceChildren(...kept.map((line) => element("span", line + "\n", levelOf(line))));
     if (atEnd) text.scrollTop = text.scrollHeight;
 }
@@ -67,7 +72,8 @@ async function drawLog() {
 /* --- configuration --- */
 
 function flatten(value, path, ret) {
-    if (value === null || typeof value !== "object" || (Array.isArray(value) && !value.some((v) => v && typeof v === "object")))
+    const isObject = (v) => v !== null && typeof v === "object";
+    if (!isObject(value) || (Array.isArray(value) && !value.some(isObject)))
         ret.set(path, JSON.stringify(value));
     else
         for (const key of Object.keys(value)) flatten(value[key], path ? `${path}.${key}` : key, ret);

@@ -9,6 +9,7 @@ struct batch_lengths {
     const uint32_t *lengths;    /* the dataset's */
     int64_t examples, batch_size;
     uint32_t prepared[BUCKET_PREPARED];
+    bool occurs[BUCKET_PREPARED]; /* a full batch is as long; the longest counts as if one were */
     int n;
 };
 
@@ -32,6 +33,11 @@ static status prepare(batch_lengths *b, const batch_lengths_options *o, error *e
         longest[i] = longest_of(b, first, rest < b->batch_size ? rest : b->batch_size);
     }
     status st = bucketing_prepare(o->dataset, longest, batches, o->multiple, o->lengths, b->prepared, &b->n, err);
+    for (int64_t i = 0; st == OK && i < b->examples / b->batch_size; i++)
+        for (int k = 0; k < b->n; k++)
+            b->occurs[k] = b->occurs[k] || bucket_padded(b->prepared, b->n, longest[i]) == b->prepared[k];
+    if (st == OK)
+        b->occurs[b->n - 1] = true;
     mem_free(memory);
     return st;
 }
@@ -67,7 +73,8 @@ size_t batch_lengths_shapes(const batch_lengths *b, batch_shape ret[BATCH_LENGTH
     size_t n = 0;
     int64_t rest = b->examples % b->batch_size;
     for (int i = b->n; i-- > 0;)
-        ret[n++] = (batch_shape){b->batch_size, b->prepared[i]};
+        if (b->occurs[i])
+            ret[n++] = (batch_shape){b->batch_size, b->prepared[i]};
     if (rest)
         ret[n++] = (batch_shape){rest, batch_lengths_of(b, b->examples - rest, rest)};
     return n;

@@ -25,7 +25,8 @@ void batch_lengths_destroy(batch_lengths **b);
 
 /* Of the batch of examples first .. first+n-1. */
 int64_t batch_lengths_of(const batch_lengths *b, int64_t first, int64_t n);
-/* Every shape that full batches have, from the longest, and then that of a smaller last one. Returns how many. */
+/* Every shape that full batches have, from the longest, which is there in any case, and then that of a smaller last
+ * one. Returns how many. */
 size_t batch_lengths_shapes(const batch_lengths *b, batch_shape ret[BATCH_LENGTHS_SHAPES]);
 
 #endif

@@ -19,6 +19,7 @@ struct bucketing {
     int64_t n;
     uint32_t prepared[BUCKET_PREPARED];
     int n_prepared;
+    bool occurs[BUCKET_PREPARED]; /* full batches may be as long; the longest counts as if it did */
     length_kinds kinds;         /* with max_tokens */
 
     pthread_mutex_t lock;       /* of all below */
@@ -52,6 +53,42 @@ status bucketing_prepare(const dataset *d, const uint32_t *lengths, int64_t n, u
     return OK;
 }
 
+/* Without noise epochs have the same batches in another order. */
+static status find_occurring(bucketing *b, error *err)
+{
+    bucket_epoch e;
+    TRY(bucket_epoch_make(&b->o.batches, 0, b->lengths, b->n, &e, err));
+    for (int64_t k = 0; k < e.n_batches; k++) {
+        uint32_t length = bucket_padded(b->prepared, b->n_prepared, bucket_longest(&e, b->lengths, k));
+        for (int i = 0; i < b->n_prepared; i++)
+            b->occurs[i] = b->occurs[i] || (b->prepared[i] == length && k < b->n / b->o.batches.batch_size);
+    }
+    bucket_epoch_free(&e);
+    return OK;
+}
+
+/* With noise a batch is at most so long only if as many examples are. */
+static void find_possible(bucketing *b)
+{
+    for (int i = 0; i < b->n_prepared; i++) {
+        int64_t n = 0;
+        for (int64_t k = 0; k < b->n; k++)
+            n += b->lengths[k] <= b->prepared[i];
+        b->occurs[i] = n >= b->o.batches.batch_size;
+    }
+}
+
+static status find_lengths(bucketing *b, error *err)
+{
+    const bucket_options *o = &b->o.batches;
+    if (o->shuffle && o->padding_noise > 0.0)
+        find_possible(b);
+    else
+        TRY(find_occurring(b, err));
+    b->occurs[b->n_prepared - 1] = true;
+    return OK;
+}
+
 status bucketing_create(const bucketing_options *options, bucketing **ret, error *err)
 {
     const uint32_t *lengths = dataset_lengths(options->dataset);
@@ -78,6 +115,8 @@ status bucketing_create(const bucketing_options *options, bucketing **ret, error
                                                        .batch_size = b->o.batches.batch_size,
                                                        .max_tokens = b->o.max_tokens},
                                &b->kinds, err);
+    if (st == OK && !b->o.max_tokens)
+        st = find_lengths(b, err);
     if (st == OK)
         *ret = b;
     else
@@ -126,7 +165,8 @@ size_t bucketing_shapes(const bucketing *b, batch_shape ret[BATCH_SHAPES])
     size_t n = 0;
     int64_t full = b->o.batches.batch_size, rest = b->n % full;
     for (int i = b->n_prepared; i-- > 0;)
-        ret[n++] = (batch_shape){full, b->prepared[i]};
+        if (b->occurs[i])
+            ret[n++] = (batch_shape){full, b->prepared[i]};
     if (rest && !b->o.batches.drop_last)
         ret[n++] = (batch_shape){rest, b->prepared[b->n_prepared - 1]};
     return n;

@@ -34,7 +34,8 @@ void bucketing_destroy(bucketing **b);
 MUST_USE status bucketing_prepare(const dataset *d, const uint32_t *lengths, int64_t n, uint32_t multiple, int most,
                                   uint32_t ret[BUCKET_PREPARED], int *ret_n, error *err);
 
-/* Every shape that batches have; [0] is the largest of the longest. Returns how many. */
+/* Every shape that batches have, and no others where that is known: with noise those that so many examples allow. [0]
+ * is the largest of the longest in any case. Returns how many. */
 size_t bucketing_shapes(const bucketing *b, batch_shape ret[BATCH_SHAPES]);
 
 /* With max_tokens: the examples of each prepared length, and how many of them a batch has; else none. */

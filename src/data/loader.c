@@ -294,9 +294,11 @@ size_t loader_bytes(const loader_options *o)
 {
     making m = making_of(o);
     size_t batch = 0, one, all, at_a_time, each = dataset_reading_bytes(o->dataset);
+    size_t chosen = (size_t)largest_batch(o) * sizeof(int64_t); /* which examples a batch has */
     bool fits = size_add(each, making_scratch(&m), &each) && size_mul(each, (size_t)o->workers + 1, &at_a_time);
     for (size_t f = 0; f < m.n_fields && fits; f++)
         fits = room_of(o, largest_batch(o), &m.fields[f], &one) && size_add(batch, one, &batch);
+    fits = fits && size_add(batch, chosen, &batch);
     return fits && size_mul(batch, o->depth, &all) && size_add(all, at_a_time, &all) ? all : SIZE_MAX;
 }
 

@@ -144,6 +144,49 @@ static void test_shapes(void **state)
     bucketing_destroy(&b);
 }
 
+/* One short example: no batch is ever as short as the length that is prepared for it, with noise or without. */
+static void test_lengths_that_no_batch_has(void **state)
+{
+    (void)state;
+    varied v;
+    batch_shape shapes[BATCH_SHAPES];
+    make_varied(&v);
+    for (int i = 0; i < EXAMPLES; i++)
+        v.lengths[i] = i == 7 ? 3 : i < BATCH * 2 ? 20 : 50;
+    bucketing *b = make_buckets(&v, true);
+    assert_int_equal(bucketing_shapes(b, shapes), 2);
+    assert_int_equal(shapes[0].length, MOST);
+    assert_int_equal(shapes[1].length, 24);
+    bucketing_destroy(&b);
+
+    /* without noise: the one of 3 is in the first of two batches of 20, whatever the epoch */
+    const bucketing_options o = {.dataset = &v.base,
+                                 .batches = {.seed = 3, .batch_size = BATCH, .shuffle = true},
+                                 .lengths = 4,
+                                 .multiple = 8};
+    assert_int_equal(bucketing_create(&o, &b, NULL), OK);
+    assert_int_equal(bucketing_shapes(b, shapes), 3); /* 16 of 50, 16 of 24, and the rest */
+    assert_int_equal(shapes[1].length, 24);
+    assert_int_equal(shapes[2].examples, EXAMPLES % BATCH);
+    for (int64_t id = 0; id < BATCHES; id++) {
+        int64_t length = batch_of(b, id, NULL);
+        assert_true(has_shape(shapes, 3, slot_of(id).n, length));
+    }
+    bucketing_destroy(&b);
+
+    /* in the order of the examples: the last batch alone is short */
+    batch_lengths *in_order = NULL;
+    batch_shape ordered[BATCH_LENGTHS_SHAPES];
+    const batch_lengths_options a = {.dataset = &v.base, .batch_size = BATCH, .lengths = 4, .multiple = 8};
+    for (int i = 0; i < EXAMPLES; i++)
+        v.lengths[i] = i < BATCH ? 50 : i < EXAMPLES - EXAMPLES % BATCH ? 20 : 3;
+    assert_int_equal(batch_lengths_make(&a, &in_order, NULL), OK);
+    assert_int_equal(batch_lengths_shapes(in_order, ordered), 3);
+    assert_int_equal(ordered[1].length, 24);
+    assert_int_equal(ordered[2].length, 8);
+    batch_lengths_destroy(&in_order);
+}
+
 /* --- max_tokens --- */
 
 enum { TOKENS = 200 };
@@ -222,7 +265,7 @@ static void test_a_loader_of_so_many_tokens(void **state)
     steps s = steps_of(b);
     assert_int_equal(loader_create(&o, &l, NULL), OK);
     /* No batch of the longest 16, but one of them while it is cut. */
-    assert_true(loader_bytes(&o) <= (2 * (TOKENS + BATCH) + 48) * sizeof(int64_t));
+    assert_true(loader_bytes(&o) <= (2 * (TOKENS + 2 * BATCH) + 48) * sizeof(int64_t));
     for (int64_t id = 0; id < 2 * steps_batches_per_epoch(&s); id++) {
         int64_t examples[BATCH], length = 0;
         const data_batch *batch = NULL;
@@ -414,6 +457,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_epoch),
         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_lengths_that_no_batch_has),
         cmocka_unit_test(test_batches_of_so_many_tokens),
         cmocka_unit_test(test_an_example_of_too_many_tokens),
         cmocka_unit_test(test_a_loader_of_so_many_tokens),

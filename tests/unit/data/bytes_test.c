@@ -146,7 +146,7 @@ static void test_memory(void **state)
     (void)state;
     dataset *d = open_cifar10();
     loader_options o = {.dataset = d, .batch_size = BATCH, .depth = 2};
-    const size_t label = sizeof(int64_t), pixels = RECORD - 1;
+    const size_t label = 2 * sizeof(int64_t), pixels = RECORD - 1; /* and which example it is */
     assert_int_equal(loader_bytes(&o), 2 * BATCH * (pixels * sizeof(float) + label));
     o.bytes = true;
     assert_int_equal(loader_bytes(&o), 2 * BATCH * (pixels + label));

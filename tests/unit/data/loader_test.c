@@ -430,11 +430,11 @@ static void test_a_batch_beyond_the_data(void **state)
     loader_options options = {.dataset = &c.base, .batch_size = INT64_MAX, .seed = 11, .shuffle = true,
                               .depth = 2};
     assert_int_equal(loader_bytes(&options),
-                     2 * EXAMPLES * (PIXELS * sizeof(float) + sizeof(int64_t)));
+                     2 * EXAMPLES * (PIXELS * sizeof(float) + 2 * sizeof(int64_t)));
     c.base.reading = 1000; /* of each thread, and of the taker */
     options.workers = 3;
     assert_int_equal(loader_bytes(&options),
-                     2 * EXAMPLES * (PIXELS * sizeof(float) + sizeof(int64_t)) + 4 * 1000);
+                     2 * EXAMPLES * (PIXELS * sizeof(float) + 2 * sizeof(int64_t)) + 4 * 1000);
     assert_int_equal(loader_create(&options, &l, NULL), OK);
     assert_int_equal(loader_take(l, &all, &batch, NULL), OK);
     assert_int_equal(batch->slot.n, EXAMPLES);

@@ -10,6 +10,7 @@
 #include "common/store/safetensors.h"
 #include "data/reader.h"
 #include "support/folder.h"
+#include "unit/data/support_config.h"
 #include "unit/data/support_idx.h"
 
 #include <math.h>
@@ -222,6 +223,64 @@ static void test_without_labels(void **state)
     free(path);
 }
 
+/* --- pictures --- */
+
+enum { PICTURES = 4, PIXELS = 3 * 5 * 5 };
+
+static loader *load(const char *augment, dataset **ret, config **ret_config)
+{
+    static unsigned char pixels[PICTURES * PIXELS];
+    const st_tensor tensors[] = {{.name = "image", .dtype = DT_U8, .rank = 4, .dim = {PICTURES, 3, 5, 5},
+                                  .data = pixels, .bytes = sizeof pixels},
+                                 tensor("label", DT_I64, labels, PICTURES, 0)};
+    loader *l = NULL;
+    memset(pixels, 77, sizeof pixels);
+    char *path = file_of(tensors, 2), *reader = xasprintf("{type: 'arrays', augment: %s}", augment);
+    assert_int_equal(arrays_reader_open(&(arrays_reader_options){.label = "label"}, path, ret, NULL), OK);
+    *ret_config = test_config(reader);
+    const loader_options o = {.dataset = *ret, .batch_size = PICTURES, .depth = 2,
+                              .augment = config_section(*ret_config, "dataset_reader.augment")};
+    assert_int_equal(loader_create(&o, &l, NULL), OK);
+    free(path);
+    free(reader);
+    return l;
+}
+
+static const step_slot first = {.n = PICTURES};
+
+/* Pictures that are bytes, and stay so. */
+static void test_pictures_are_augmented(void **state)
+{
+    (void)state;
+    static const char *const sections[] = {"{random_crop: {padding: 4, fill: 9}}", "{shift: 4}",
+                                           "{color_jitter: {brightness: 0.9}}",
+                                           "{cutmix: {}, random_crop: {padding: 4}}"};
+    dataset *d = NULL;
+    config *c = NULL;
+    for (size_t i = 0; i < COUNT_OF(sections); i++) {
+        const data_batch *batch = NULL;
+        bool with_labels = !strstr(sections[i], "cutmix");
+        loader *l = load(sections[i], &d, &c);
+        error err = ERROR_INIT;
+        status st = loader_take(l, &first, &batch, &err);
+        int others = 0;
+        for (int k = 0; st == OK && k < PICTURES * PIXELS; k++)
+            others += ((const unsigned char *)batch->data[0])[k] != 77;
+        if (with_labels) {
+            assert_int_equal(st, OK);
+            assert_int_equal(batch->fields[0].dtype, DT_U8);
+            assert_true(others > PIXELS / 2);
+            loader_release(l, batch);
+        } else { /* a label of -100 counts in no loss, but is no class either */
+            assert_int_equal(st, E_DATA);
+            assert_non_null(strstr(err.text, "index 3: 'label' is -100, which is no class; such examples"));
+        }
+        loader_destroy(&l);
+        dataset_close(&d);
+        config_destroy(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_no_file),
         cmocka_unit_test(test_a_part_of_the_examples),
         cmocka_unit_test(test_without_labels),
+        cmocka_unit_test(test_pictures_are_augmented),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -268,6 +268,15 @@ static void warn_of_groups(const config *c, const variants *v)
     buf_fini(&text);
 }
 
+/* Training's figures look worse than they are. */
+static void tell_mixtures(const config *c)
+{
+    const mix m = mix_read(config_section(c, "dataset_reader.augment"));
+    if (mix_is_on(&m))
+        LOG_I("MIXED", "dataset_reader.augment mixes labels: training's accuracy says how often the class with the "
+                       "larger share is found");
+}
+
 static void tell_layers(const config *c, const variants *v)
 {
     buf text = BUF_INIT;
@@ -291,6 +300,7 @@ void variants_warn(const config *c, const variants *v)
     warn_of_fields(c, v);
     warn_of_groups(c, v);
     tell_layers(c, v);
+    tell_mixtures(c);
 }
 
 void variants_fini(variants *v)

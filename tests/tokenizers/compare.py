@@ -1,24 +1,31 @@
 #!/usr/bin/env python3
 """Compares us with Hugging Face's `tokenizers`, on everything that there is about a text's tokens.
 
-    compare.py TOKENIZE_LINES [--data DIR] [--random N] [--only WORD] [TOKENIZER...]
+    compare.py TOKENIZE_LINES [--data PATH]... [--require] [--random N] [--only NAME,...] [TOKENIZER...]
 
 TOKENIZE_LINES is the program of tests/tools. Tokenizers are those of tests/golden/text_shapes.py, and files and
-folders that are named. Texts are those of text_shapes.py, N random ones, Unicode's NormalizationTest.txt where
-Debian's package unicode-data is, and with --data the paragraphs and questions of squad/*.json.gz and xquad/*.json
-below DIR. Prints the texts that were compared, and the first differences; exits with 1 if there is any.
+folders that are named; --only takes some of them, by name. Texts are those of text_shapes.py, N random ones, Unicode's
+files of tests where Debian's package unicode-data is, and the paragraphs and questions of each --data, a file of
+SQuAD's form (.json, .json.gz), or a folder of such files and folders. Texts that are not there are named, and are a
+failure with --require. Prints the texts that were compared, and the first differences; exits with 1 if there is any.
 """
 
+import array
 import argparse
 import bz2
+import functools
 import glob
 import gzip
+import itertools
 import json
+import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
 
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "golden"))
 
 import text_shapes
@@ -26,6 +33,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 NORMALIZATION = "/usr/share/unicode/NormalizationTest.txt.bz2"
 BREAKS = "/usr/share/unicode/auxiliary/*BreakTest.txt"
+BATCH = 256
 STRATEGIES = ["longest_first", "only_first", "only_second"]
 
 
@@ -36,6 +44,11 @@ def normalization_texts():
             fields = line.split("#")[0].split(";")
             if len(fields) == 6:
                 out += ["".join(chr(int(c, 16)) for c in field.split()) for field in fields[:5]]
+    return list(dict.fromkeys(out))
+
+
+def break_texts():
+    out = []
     for path in glob.glob(BREAKS):
         for line in open(path):
             codes = [int(c, 16) for c in line.split("#")[0].split() if c not in "÷×"]
@@ -43,16 +56,32 @@ def normalization_texts():
     return list(dict.fromkeys(out))
 
 
-def questions(data):
-    """(question, paragraph), and paragraphs."""
-    pairs, paragraphs = [], []
-    for path in sorted(glob.glob(f"{data}/squad/*.json.gz") + glob.glob(f"{data}/xquad/*.json")):
-        opened = gzip.open(path, "rt") if path.endswith(".gz") else open(path)
-        for article in json.load(opened)["data"]:
-            for paragraph in article["paragraphs"]:
-                paragraphs.append({"text": paragraph["context"]})
-                pairs += [{"text": qa["question"], "pair": paragraph["context"]} for qa in paragraph["qas"]]
-    return paragraphs, pairs
+def corpora(path):
+    """Files of SQuAD's form: the path, or those of a folder."""
+    path = pathlib.Path(path)
+    found = sorted(p for p in path.rglob("*") if p.name.endswith((".json", ".json.gz"))) if path.is_dir() else [path]
+    opened = ((p, json.load(gzip.open(p, "rt") if p.suffix == ".gz" else open(p))) for p in found)
+    return [(p.name.split(".json")[0], tree["data"]) for p, tree in opened if isinstance(tree, dict) and "data" in tree]
+
+
+def questions(articles):
+    """Paragraphs, and questions with their paragraph."""
+    paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
+    pairs = [{"text": qa["question"], "pair": p["context"]} for p in paragraphs for qa in p["qas"]]
+    return [{"text": p["context"]} for p in paragraphs], pairs
+
+
+def all_texts(options):
+    """Sets of lines, by what they are; some may be empty."""
+    known = [{"text": t} for t in text_shapes.TEXTS]
+    known += [{"text": a, "pair": b} for a, b in zip(text_shapes.TEXTS, reversed(text_shapes.TEXTS))]
+    sets = {"known texts": known, "random texts": [{"text": t} for t in text_shapes.random_texts(options.random)],
+            "Unicode's normalization tests": [{"text": t} for t in normalization_texts()],
+            "Unicode's break tests": [{"text": t} for t in break_texts()]}
+    found = [corpus for path in options.data for corpus in corpora(path)]
+    for name, articles in found or [("--data", [])]:
+        sets[f"{name} paragraphs"], sets[f"{name} questions"] = questions(articles)
+    return sets
 
 
 def of_files(path):
@@ -65,7 +94,7 @@ def of_files(path):
         t.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
         t.normalizer = normalizers.BertNormalizer()
         t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        t.post_processor = processors.BertProcessing(("[SEP]", t.token_to_id("[SEP]")), ("[CLS]", t.token_to_id("[CLS]")))
+        t.post_processor = processors.BertProcessing(*((token, t.token_to_id(token)) for token in ("[SEP]", "[CLS]")))
         t.decoder = decoders.WordPiece()
         return t
     if path.name == "encoder.json":
@@ -87,6 +116,54 @@ def ours(program, path, lines, truncation):
     return answers
 
 
+def ours_packed(program, path, lines):
+    """What `packed` makes of each line, by one process of ours that is read while it works."""
+    with tempfile.TemporaryFile() as given:
+        given.write("".join(json.dumps(line) + "\n" for line in lines).encode())
+        given.seek(0)
+        with subprocess.Popen([program, path, "--packed"], stdin=given, stdout=subprocess.PIPE) as process:
+            for _ in lines:
+                head = process.stdout.read(4)
+                if len(head) < 4:
+                    sys.exit(f"{program} {path} --packed: ends too early")
+                yield process.stdout.read(struct.unpack("=I", head)[0])
+
+
+@functools.lru_cache(maxsize=64)
+def places_in(text):
+    return text_shapes.bytes_before(text)
+
+
+def packed(tokenizer, line, encoding):
+    places, is_plain = [places_in(line["text"]), places_in(line.get("pair"))], tokenizer.post_processor is None
+    windows = [text_shapes.window(e, places, is_plain) for e in [encoding, *encoding.overflowing]]
+    numbers = itertools.chain.from_iterable(itertools.chain([len(w["ids"])], *w.values()) for w in windows)
+    return array.array("i", numbers).tobytes() + tokenizer.decode(encoding.ids, skip_special_tokens=False).encode()
+
+
+def theirs_packed(tokenizer, lines):
+    """The same of the package's; nothing of a text that it fails at."""
+    for i in range(0, len(lines), BATCH):
+        some = lines[i : i + BATCH]
+        try:
+            encodings = tokenizer.encode_batch([(x["text"], x["pair"]) if "pair" in x else x["text"] for x in some])
+        except BaseException:  # pylint: disable=broad-except  # what Rust panics with is no Exception
+            yield from (b"" for _ in some)
+            continue
+        yield from (packed(tokenizer, line, e) for line, e in zip(some, encodings))
+
+
+def that_differ(program, path, tokenizer, lines):
+    """The lines that do not come out the same, or fail, and the tokens of those that do."""
+    differ, tokens = [], 0
+    for line, a, b in zip(lines, ours_packed(program, path, lines), theirs_packed(tokenizer, lines)):
+        if a != b or not a:
+            differ.append(line)
+        else:
+            tokens += struct.unpack_from("=i", a)[0]
+    return differ, tokens
+
+
 def first_difference(a, b):
     if "error" in b:
         return f"error: {b['error']}"
@@ -99,10 +176,8 @@ def first_difference(a, b):
     return next((f"{key}: {b[key]!r}, not {a[key]!r}" for key in ("decoded", "skipped") if a[key] != b[key]), None)
 
 
-def compare(program, name, path, tokenizer, lines, what, truncation=()):
-    if truncation:
-        tokenizer.enable_truncation(truncation[0], stride=truncation[1], strategy=STRATEGIES[truncation[2]],
-                                    direction=["right", "left"][truncation[3]])
+def compare_each(program, name, path, tokenizer, lines, what, truncation=()):
+    """How many lines differ, with a word about the first; and the tokens."""
     differ = tokens = 0
     for line, answer in zip(lines, ours(program, path, lines, truncation)):
         try:
@@ -118,42 +193,64 @@ def compare(program, name, path, tokenizer, lines, what, truncation=()):
             differ += 1
             if differ <= 3:
                 print(f"  {name}, {what}: {line!r}:\n    {difference[:600]}")
-    print(f"{name}, {what}: {len(lines)} texts, {tokens} tokens, {differ} differ", flush=True)
+    return differ, tokens
+
+
+def compare(program, name, path, tokenizer, lines, what):
+    suspects, tokens = that_differ(program, path, tokenizer, lines)
+    differ, more = compare_each(program, name, path, tokenizer, suspects, what)
+    print(f"{name}, {what}: {len(lines)} texts, {tokens + more} tokens, {differ} differ", flush=True)
     return differ
+
+
+def compare_windows(program, name, path, tokenizer, lines, truncation):
+    tokenizer.enable_truncation(truncation[0], stride=truncation[1], strategy=STRATEGIES[truncation[2]],
+                                direction=["right", "left"][truncation[3]])
+    differ, tokens = compare_each(program, name, path, tokenizer, lines, f"windows {truncation}", truncation)
+    tokenizer.no_truncation()
+    print(f"{name}, windows {truncation}: {len(lines)} texts, {tokens} tokens, {differ} differ", flush=True)
+    return differ
+
+
+def chosen(options, folder):
+    """(name, path, maker) of each tokenizer."""
+    cases = [(path, path, lambda path=path: of_files(path)) for path in options.tokenizers]
+    cases += [(name, f"{folder}/{name}.json", make) for name, make in text_shapes.SHAPES.items()]
+    only = options.only.split(",") if options.only else [name for name, _, _ in cases]
+    unknown = set(only) - {name for name, _, _ in cases}
+    if unknown:
+        sys.exit(f"--only: no tokenizer {', '.join(sorted(unknown))}; there are {', '.join(c[0] for c in cases)}")
+    return [next(c for c in cases if c[0] == name) for name in only]
 
 
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("program")
-    arguments.add_argument("--data")
+    arguments.add_argument("--data", action="append", default=[])
+    arguments.add_argument("--require", action="store_true")
     arguments.add_argument("--random", type=int, default=10000)
     arguments.add_argument("--only", default="")
     arguments.add_argument("tokenizers", nargs="*")
     options = arguments.parse_intermixed_args()
-    paragraphs, pairs = questions(options.data) if options.data else ([], [])
-    known = [{"text": t} for t in text_shapes.TEXTS]
-    known += [{"text": a, "pair": b} for a, b in zip(text_shapes.TEXTS, reversed(text_shapes.TEXTS))]
-    sets = {"known texts": known, "random texts": [{"text": t} for t in text_shapes.random_texts(options.random)],
-            "Unicode's tests": [{"text": t} for t in normalization_texts()], "paragraphs": paragraphs,
-            "questions": pairs}
-    differ = 0
+    sets = all_texts(options)
+    missing = [what for what, lines in sets.items() if not lines]
+    for what in missing:
+        print(f"not there, so not compared: {what}", flush=True)
+    if options.require and missing:
+        return 1
+    known, differ = sets["known texts"], 0
     with tempfile.TemporaryDirectory() as folder:
-        cases = [(path, path, lambda path=path: of_files(path)) for path in options.tokenizers]
-        cases += [(name, f"{folder}/{name}.json", make) for name, make in text_shapes.SHAPES.items()]
-        for name, path, make in cases:
-            if options.only not in name:
-                continue
+        for name, path, make in chosen(options, folder):
             tokenizer = make()
             if path.startswith(folder):
                 tokenizer.save(path)
-            sets["texts of its own"] = [{"text": t} for t in text_shapes.MORE.get(name, [])]
-            for what, lines in sets.items():
+            own = {"texts of its own": [{"text": t} for t in text_shapes.MORE.get(name, [])]}
+            for what, lines in (sets | own).items():
                 if lines:
                     differ += compare(options.program, name, path, tokenizer, lines, what)
             for truncation in ((16, 4, 0, 0), (16, 4, 1, 0), (32, 4, 2, 0), (16, 4, 0, 1)):
                 lines = [line for line in known if "pair" in line] if truncation[2] == 2 else known
-                differ += compare(options.program, name, path, tokenizer, lines, f"windows {truncation}", truncation)
-            tokenizer.no_truncation()
+                differ += compare_windows(options.program, name, path, tokenizer, lines, truncation)
     print(f"{differ} differences")
     return differ > 0
 

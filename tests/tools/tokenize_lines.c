@@ -3,9 +3,11 @@
  * there is about its windows; and what the ids of the first are decoded to.
  *
  *   tokenize_lines PATH [MAX_LENGTH STRIDE STRATEGY SIDE] < in > out        strategy and side as numbers
+ *   tokenize_lines PATH --packed < in > out                                 the same as numbers of 32 bits (add_packed)
  *   tokenize_lines PATH --time ROUNDS < in                                  prints the best time of a round, in seconds
  */
 #include "common/base/alloc.h"
+#include "common/base/buf.h"
 #include "common/base/clock.h"
 #include "common/base/json.h"
 #include "text/tokenizer.h"
@@ -71,6 +73,64 @@ static status encode(const tokenizer *t, const json_t *line, const options *o, t
     return tokenizer_encode(t, &first, json_is_string(pair) ? &second : NULL, &o->encode, s, ret, err);
 }
 
+/* --- packed: what a whole corpus takes a tenth of the time with --- */
+
+static void add_number(buf *to, int64_t value)
+{
+    int32_t number = (int32_t)value;
+    buf_add(to, &number, sizeof number);
+}
+
+#define ADD_NUMBERS(to, values, n)                                                                           \
+    do {                                                                                                     \
+        for (size_t i_ = 0; i_ < (n); i_++)                                                                  \
+            add_number(to, (values)[i_]);                                                                    \
+    } while (0)
+
+static void add_spans(const tokenizer_span *spans, size_t n, buf *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        add_number(to, spans[i].begin);
+        add_number(to, spans[i].end);
+    }
+}
+
+/* How many tokens, then the lists of a window in the order that window() has. */
+static void add_window(const tokenizer_encoding *e, buf *to)
+{
+    add_number(to, (int64_t)e->n);
+    ADD_NUMBERS(to, e->ids, e->n);
+    ADD_NUMBERS(to, e->type_ids, e->n);
+    ADD_NUMBERS(to, e->words, e->n);
+    ADD_NUMBERS(to, e->sequences, e->n);
+    ADD_NUMBERS(to, e->special, e->n);
+    ADD_NUMBERS(to, e->attention, e->n);
+    add_spans(e->bytes, e->n, to);
+    add_spans(e->characters, e->n, to);
+}
+
+/* What follows in bytes, then the windows, and the text that the first is decoded to; nothing follows an error. */
+static void print_packed(const tokenizer *t, const json_t *lines, const options *o)
+{
+    tokenizer_scratch *s = tokenizer_scratch_create();
+    buf all = BUF_INIT;
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        tokenizer_encodings made;
+        buf_clear(&all);
+        if (encode(t, json_array_get(lines, i), o, s, &made, NULL) == OK) {
+            for (size_t k = 0; k < made.n; k++)
+                add_window(&made.at[k], &all);
+            if (tokenizer_decode(t, made.at[0].ids, made.at[0].n, false, &all, NULL) != OK)
+                buf_clear(&all);
+        }
+        uint32_t bytes = (uint32_t)all.size;
+        fwrite(&bytes, sizeof bytes, 1, stdout);
+        fwrite(all.data, 1, all.size, stdout);
+    }
+    buf_fini(&all);
+    tokenizer_scratch_destroy(&s);
+}
+
 static void print(const tokenizer *t, const json_t *lines, const options *o)
 {
     tokenizer_scratch *s = tokenizer_scratch_create();
@@ -112,6 +172,7 @@ int main(int argc, char **argv)
     error err = ERROR_INIT;
     tokenizer *t = NULL;
     options o = {.encode = {.no_special_tokens = false}};
+    bool is_packed = argc == 3 && strcmp(argv[2], "--packed") == 0;
     bool times = argc == 4 && strcmp(argv[2], "--time") == 0;
     if (argc < 2 || tokenizer_open(argv[1], &t, &err) != OK) {
         fprintf(stderr, "tokenize_lines: %s\n", argc < 2 ? "PATH is missing" : err.text);
@@ -129,6 +190,8 @@ int main(int argc, char **argv)
         json_array_append_new(lines, line);
     if (times)
         measure(t, lines, &o, atoi(argv[3]));
+    else if (is_packed)
+        print_packed(t, lines, &o);
     else
         print(t, lines, &o);
     json_decref(lines);

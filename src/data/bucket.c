@@ -6,6 +6,7 @@
 #include "data/data.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- the order of an epoch --- */
 
@@ -29,11 +30,39 @@ static double noisy(const rng *draws, double noise, uint32_t example, uint32_t l
     return (double)length * (1.0 + noise * u);
 }
 
+static uint32_t longest_of(const uint32_t *lengths, int64_t n)
+{
+    uint32_t longest = 0;
+    for (int64_t i = 0; i < n; i++)
+        longest = lengths[i] > longest ? lengths[i] : longest;
+    return longest;
+}
+
+/* By counting; those of one length keep their order. */
+static status sort_by_length(const uint32_t *lengths, int64_t n, uint32_t longest, uint32_t *ret, error *err)
+{
+    void *memory = NULL;
+    TRY(mem_alloc(((size_t)longest + 2) * sizeof(uint32_t), "the order of an epoch", &memory, err));
+    uint32_t *first = memory; /* the place of the next example of each length */
+    memset(first, 0, ((size_t)longest + 2) * sizeof *first);
+    for (int64_t i = 0; i < n; i++)
+        first[lengths[i] + 1]++;
+    for (size_t i = 1; i <= longest; i++)
+        first[i] += first[i - 1];
+    for (int64_t i = 0; i < n; i++)
+        ret[first[lengths[i]]++] = (uint32_t)i;
+    mem_free(memory);
+    return OK;
+}
+
 static status sort_examples(const bucket_options *o, int64_t epoch, const uint32_t *lengths, int64_t n,
                             uint32_t *ret, error *err)
 {
     rng draws = rng_make(o->seed, RNG_BUCKET, (uint64_t)epoch);
     double noise = o->shuffle ? o->padding_noise : 0.0;
+    uint32_t longest = longest_of(lengths, n);
+    if (noise == 0.0 && longest < n)
+        return sort_by_length(lengths, n, longest, ret, err);
     void *memory = NULL;
     TRY(mem_alloc((size_t)n * sizeof(sort_key), "the order of an epoch", &memory, err));
     sort_key *keys = memory;

@@ -10,7 +10,6 @@
 #include "data/index/record_set.h"
 #include "data/record/survey.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 typedef struct record_reader {
@@ -18,6 +17,7 @@ typedef struct record_reader {
     const record_format *format;
     record_set *set;
     record_fields fields;
+    kept_lengths lengths;       /* of the examples */
     uint32_t *kept;             /* the record of each example; NULL: every record is one */
     char *vocabulary;
 } record_reader;
@@ -28,7 +28,7 @@ static void close_reader(dataset *d)
     record_set_close(&r->set);
     record_fields_fini(&r->fields);
     free(r->vocabulary);
-    mem_free(r->base.lengths);
+    kept_lengths_close(&r->lengths);
     mem_free(r->kept);
     free(r);
 }
@@ -171,26 +171,37 @@ static char *vocabulary_of(const record_fields *fields)
     return text;
 }
 
+/* The others, with their lengths. */
+static status keep_examples(record_reader *r, size_t kept, error *err)
+{
+    kept_lengths few, all = r->lengths;
+    void *room = NULL;
+    TRY(mem_alloc(kept * sizeof *r->kept, "the places of examples", &room, err));
+    r->kept = room;
+    TRY(kept_lengths_make(kept, &few, err));
+    for (size_t i = 0, to = 0; i < all.n; i++)
+        if (all.at[i] > 0) {
+            few.heap[to] = all.at[i];
+            r->kept[to++] = (uint32_t)i;
+        }
+    kept_lengths_close(&r->lengths);
+    r->lengths = few;
+    return OK;
+}
+
 /* Records that are no examples, which the survey gave no length. */
 static status leave_out_skipped(record_reader *r, const reader_request *request, error *err)
 {
-    void *room = NULL;
-    int64_t n = record_set_count(r->set), kept = 0;
-    TRY(mem_alloc((size_t)n * sizeof *r->kept, "the places of examples", &room, err));
-    r->kept = room;
-    for (int64_t i = 0; i < n; i++) {
-        if (r->base.lengths[i] == 0)
-            continue;
-        r->base.lengths[kept] = r->base.lengths[i];
-        r->kept[kept++] = (uint32_t)i;
-    }
+    size_t n = r->lengths.n, kept = 0;
+    for (size_t i = 0; i < n; i++)
+        kept += r->lengths.at[i] > 0;
     if (kept == 0)
-        return FAIL(err, E_DATA, "'%s': has no example: all %" PRId64 " records are skipped, by their label",
-                    request->path, n);
-    if (kept < n)
-        LOG_I("SKIPPED", "path=%s records=%" PRId64 ": their label says that they are no examples", request->path,
-              n - kept);
-    r->base.examples = kept;
+        return FAIL(err, E_DATA, "'%s': has no example: all %zu records are skipped, by their label", request->path, n);
+    if (kept < n) {
+        TRY(keep_examples(r, kept, err));
+        LOG_I("SKIPPED", "path=%s records=%zu: their label says that they are no examples", request->path, n - kept);
+    }
+    r->base.examples = (int64_t)kept;
     return OK;
 }
 
@@ -210,13 +221,16 @@ static status open_reader(record_reader *r, const reader_request *request, error
     TRY(record_set_open(r->format->kind, request->path, &r->set, err));
     size_t decoding = 0;
     if (!request->without_labels) /* predictions read each record once, and say themselves what is wrong */
-        TRY(survey_take(r->set, r->format, &r->fields, &r->base.lengths, &decoding, err));
+        TRY(survey_take(r->set, r->format, &r->fields, &r->lengths, &decoding, err));
     r->vocabulary = vocabulary_of(&r->fields);
     r->base.examples = record_set_count(r->set);
     for (size_t i = 0; i < r->fields.n; i++)
         r->base.n_fields += record_field_data(&r->fields.at[i], r->base.fields + r->base.n_fields);
     take_images(r, decoding);
-    return request->without_labels || !record_fields_may_skip(&r->fields) ? OK : leave_out_skipped(r, request, err);
+    if (!request->without_labels && record_fields_may_skip(&r->fields))
+        TRY(leave_out_skipped(r, request, err));
+    r->base.lengths = (uint32_t *)(uintptr_t)r->lengths.at; /* only to be read: they may be mapped */
+    return OK;
 }
 
 static status record_reader_configure(const record_format *format, const reader_request *request, dataset **ret,

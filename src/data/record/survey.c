@@ -13,7 +13,6 @@
 #include "common/base/log.h"
 #include "data/index/index.h"
 #include "data/index/parallel.h"
-#include "data/record/kept_lengths.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -26,7 +25,8 @@ typedef struct survey {
     const record_set *set;
     const record_format *format;
     const record_fields *labels, *others;
-    uint32_t *lengths;              /* of each record, in its place; NULL: no field varies */
+    bool varies;                    /* a field does */
+    kept_lengths lengths;           /* then: of each record, in its place */
     pthread_mutex_t lock;           /* guards what follows */
     int64_t classes[DATA_FIELDS];   /* of each label: the highest + 1 */
     words *learned[DATA_FIELDS];    /* of each that is a word */
@@ -133,8 +133,8 @@ static status learn_record(void *user, const void *parsed, error *err)
     for (size_t i = 0; is_example && i < s->others->n; i++)
         if (record_field_has_words(&s->others->at[i]))
             TRY(record_field_count(&s->others->at[i], s->format, parsed, l->next, &s->counts, err));
-    if (s->lengths)
-        s->lengths[l->next] = (uint32_t)measure.length;
+    if (s->varies)
+        s->lengths.heap[l->next] = (uint32_t)measure.length;
     l->next++;
     return OK;
 }
@@ -160,6 +160,7 @@ static status learn_round(void *user, size_t round, error *err)
                            .format = s->format,
                            .labels = s->labels,
                            .others = s->others,
+                           .varies = s->varies,
                            .lengths = s->lengths},
                  .next = (int64_t)round * ROUND};
     survey_init(&l.found);
@@ -357,38 +358,41 @@ static status apply_survey(const json_t *found, survey *s, record_fields *fields
     return FAIL(err, E_DATA, "the data changed while they were read");
 }
 
+/* False: they are not kept, or not as they should be. */
+static bool load_all(survey *s, const char *path, const cache_key *key, json_t **ret)
+{
+    *ret = load_survey(path, key, s);
+    if (*ret && s->varies && !kept_lengths_load(path, key, (size_t)record_set_count(s->set), &s->lengths)) {
+        json_decref(*ret);
+        *ret = NULL;
+    }
+    return *ret != NULL;
+}
+
 static status find_survey(survey *s, const char *path, const cache_key *key, json_t **ret, error *err)
 {
     int lock = path ? cache_lock(path) : -1;
     status st = OK;
-    *ret = load_survey(path, key, s);
-    kept_lengths lengths = {path, key, s->lengths, (size_t)record_set_count(s->set)};
-    if (*ret && s->lengths && !kept_lengths_load(&lengths)) {
-        json_decref(*ret);
-        *ret = NULL;
-    }
-    if (!*ret) {
-        st = learn_all(s, ret, err);
+    if (!load_all(s, path, key, ret)) {
+        if (s->varies)
+            st = kept_lengths_make((size_t)record_set_count(s->set), &s->lengths, err);
+        if (st == OK)
+            st = learn_all(s, ret, err);
         if (st == OK && path)
             keep_survey(path, key, *ret);
-        if (st == OK && path && s->lengths)
-            kept_lengths_write(&lengths);
+        if (st == OK && path && s->varies)
+            kept_lengths_keep(path, key, &s->lengths);
     }
     cache_unlock(lock);
     return st;
 }
 
-/* Where fields vary. */
-static status make_lengths(survey *s, error *err)
+static bool any_varies(const record_fields *fields)
 {
-    void *room = NULL;
     bool any = false;
-    for (size_t i = 0; i < s->others->n; i++)
-        any = any || s->others->at[i].varies;
-    if (any)
-        TRY(mem_alloc((size_t)record_set_count(s->set) * sizeof *s->lengths, "the lengths of examples", &room, err));
-    s->lengths = room;
-    return OK;
+    for (size_t i = 0; i < fields->n; i++)
+        any = any || fields->at[i].varies;
+    return any;
 }
 
 static size_t reading_of(const record_fields *others, const json_t *found)
@@ -411,13 +415,13 @@ static void warn_of_cut(const record_fields *others, const json_t *found)
 }
 
 status survey_take(const record_set *set, const record_format *format, record_fields *fields,
-                   uint32_t **ret_lengths, size_t *ret_reading, error *err)
+                   kept_lengths *ret_lengths, size_t *ret_reading, error *err)
 {
     cache_key key;
     json_t *found = NULL;
     record_fields labels = fields_that(fields, true), others = fields_that(fields, false);
-    survey s = {.set = set, .format = format, .labels = &labels, .others = &others};
-    TRY(make_lengths(&s, err));
+    survey s = {
+        .set = set, .format = format, .labels = &labels, .others = &others, .varies = any_varies(&others)};
     survey_init(&s);
     survey_key(set, format, fields, &key);
     char *path = record_set_bytes(set) < INDEX_KEPT_BYTES ? NULL : cache_path(&key, ".survey");
@@ -434,6 +438,6 @@ status survey_take(const record_set *set, const record_format *format, record_fi
     if (st == OK)
         *ret_lengths = s.lengths;
     else
-        mem_free(s.lengths);
+        kept_lengths_close(&s.lengths);
     return st;
 }

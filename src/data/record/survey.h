@@ -11,12 +11,13 @@
 
 #include "data/index/record_set.h"
 #include "data/record/field.h"
+#include "data/record/kept_lengths.h"
 
-/* Fills in the classes and words that `fields` lacks, and gives the length of each record (mem_free; NULL:
- * no field varies), and how many bytes of memory the images of one and decoding them take at most. The first record
+/* Fills in the classes and words that `fields` lacks, and gives the length of each record (none: no
+ * field varies), and how many bytes of memory the images of one and decoding them take at most. The first record
  * that is wrong, or whose class is none of those that are known, is E_DATA, with its place; of images the heads are
  * looked at. */
 MUST_USE status survey_take(const record_set *set, const record_format *format, record_fields *fields,
-                            uint32_t **ret_lengths, size_t *ret_reading, error *err);
+                            kept_lengths *ret_lengths, size_t *ret_reading, error *err);
 
 #endif

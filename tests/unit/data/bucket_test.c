@@ -125,6 +125,27 @@ static void test_sorted_without_noise(void **state)
 }
 
 /* Noise mixes neighbours and costs little; the order of the data would pad nearly everything to the longest. */
+/* By counting, or, where an example is longer than there are examples, by comparing: the same order. */
+static void test_both_sorts_agree(void **state)
+{
+    (void)state;
+    enum { N = 900 };
+    uint32_t lengths[N + 1];
+    bucket_epoch counted, compared;
+    draw_lengths(3, lengths, N);
+    lengths[N] = 1000 * 1000;
+    make(&(bucket_options){.batch_size = 7}, 0, lengths, N, &counted);
+    make(&(bucket_options){.batch_size = 7}, 0, lengths, N + 1, &compared);
+    assert_memory_equal(counted.order, compared.order, N * sizeof *counted.order);
+    assert_int_equal(compared.order[N], N);
+    for (int64_t i = 1; i < N; i++) {
+        uint32_t a = counted.order[i - 1], b = counted.order[i];
+        assert_true(lengths[a] < lengths[b] || (lengths[a] == lengths[b] && a < b));
+    }
+    bucket_epoch_free(&counted);
+    bucket_epoch_free(&compared);
+}
+
 static void test_it_saves_padding(void **state)
 {
     (void)state;
@@ -205,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_each_example_once),
         cmocka_unit_test(test_epochs_and_seeds_differ),
         cmocka_unit_test(test_sorted_without_noise),
+        cmocka_unit_test(test_both_sorts_agree),
         cmocka_unit_test(test_it_saves_padding),
         cmocka_unit_test(test_prepared_lengths_are_the_best),
         cmocka_unit_test(test_one_length),

@@ -12,6 +12,7 @@
 #include "common/base/log.h"
 #include "data/reader.h"
 #include "support/folder.h"
+#include "unit/data/support_cache.h"
 #include "unit/data/support_idx.h"
 #include "unit/data/support_records.h"
 
@@ -365,7 +366,7 @@ static void test_a_survey_is_kept(void **state)
     unsetenv("TEQUIO_CACHE");
 }
 
-/* What is found by several threads, and what is found in the cache. */
+/* What is found by several threads, and what is found in the cache, where they stay: no process holds a copy. */
 static void test_lengths_are_kept(void **state)
 {
     (void)state;
@@ -384,7 +385,9 @@ static void test_lengths_are_kept(void **state)
         if (round == 2)
             edit_kept(cache, ".lengths", "\1", "\2");
         assert_int_equal(opens_after(fields, path, NULL, word), round == 0 || round == 2);
+        size_t heap = cache_heap_bytes();
         assert_int_equal(records_open_path("jsonl", fields, path, &how, &d, NULL), OK);
+        assert_true(cache_heap_bytes() - heap < RECORDS);
         for (int i = 0; i < RECORDS; i++)
             assert_int_equal(dataset_lengths(d)[i], i * 7 % 9 + 1);
         dataset_close(&d);

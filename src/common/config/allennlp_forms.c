@@ -52,7 +52,7 @@ static const json_t *reader_of(const json_t *tree, const char *data)
     return is_training || !json_is_object(own) ? json_object_get(tree, "dataset_reader") : own;
 }
 
-/* An object for another reader stays one, and is refused for that. */
+/* An object for another reader stays one, which the rows refuse. */
 static void name_paths(const forms *f, const char *key)
 {
     const json_t *paths = json_object_get(f->tree, key);

@@ -105,6 +105,34 @@ static void files_of_models_are_named(void **state)
     }
 }
 
+/* As AllenNLP names the data of several readers. */
+static void paths_by_readers_become_absolute(void **state)
+{
+    scene *s = *state;
+    const config_source source = {
+        .text = "{dataset_reader: {type: 'multitask', readers: {a: 'idx', b: 'idx'}},"
+                " train_data_path: {a: '../data/train', b: '../elsewhere/far'}, model: {type: 'mlp', hidden: [4]},"
+                " data_loader: {batch_size: 4}, trainer: {num_epochs: 1}}"};
+    config *c = NULL;
+    error err = ERROR_INIT;
+    if (config_load(&source, &c, &err) != OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(input_files_check(c, &err), OK);
+    const char *before = arena_strdup(s->memory, config_str(c, "train_data_path"));
+    input_files r;
+    input_files_find(c, s->memory, &r);
+    assert_string_equal(config_str(c, "train_data_path"), before);
+    json_t *top = NULL;
+    assert_int_equal(json_parse(r.config, strlen(r.config), "it", E_CONFIG, &top, NULL), OK);
+    const char *named = arena_printf(s->memory, "{\"a\":\"%s/data/train\",\"b\":\"%s/elsewhere/far\"}", s->folder,
+                                     s->folder);
+    assert_string_equal(json_string_value(json_object_get(top, "train_data_path")), named);
+    assert_string_equal(r.paths[0], arena_printf(s->memory, "%s/data", s->folder));
+    assert_string_equal(r.paths[1], arena_printf(s->memory, "%s/elsewhere", s->folder));
+    json_decref(top);
+    config_destroy(&c);
+}
+
 /* Those of readers within readers, too. */
 static void what_is_not_there_is_named_by_its_key(void **state)
 {
@@ -147,6 +175,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(files_of_models_are_named, build, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_there_is_named_by_its_key, build, tear_down),
         cmocka_unit_test_setup_teardown(paths_become_absolute, build, tear_down),
+        cmocka_unit_test_setup_teardown(paths_by_readers_become_absolute, build, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,9 +151,9 @@ static const struct {
      "those of several\n"
      "data_loader.scheduler.batch_size is taken as data_loader.batch_size=4\n"},
     {"{validation_dataset_reader: {type: 'interleaving', readers: {a: 'idx'}, scheme: 'all_at_once'}, "
-     "dataset_reader: 'idx', train_data_path: {a: 'x'}, validation_data_path: {a: 'y'}}",
+     "dataset_reader: 'idx', train_data_path: 'x', validation_data_path: {a: 'y'}}",
      "{validation_dataset_reader: {type: 'multitask', readers: [{name: 'a', reader: 'idx'}]}, "
-     "dataset_reader: 'idx', train_data_path: {a: 'x'}, validation_data_path: '{\"a\":\"y\"}'}",
+     "dataset_reader: 'idx', train_data_path: 'x', validation_data_path: '{\"a\":\"y\"}'}",
      "validation_dataset_reader.readers is taken as a list, each reader with its name\n"
      "validation_data_path is taken as the text of its object, a path for each reader: {\"a\":\"y\"}\n"
      "validation_dataset_reader.type is taken as validation_dataset_reader.type=\"multitask\"\n"},
@@ -210,6 +210,9 @@ static const struct {
      "which special tokens it adds; expected true"},
     {"{data_loader: {type: 'multitask', scheduler: {batch_size: {a: 1, b: 2}}}}", NULL,
      "data_loader.scheduler.batch_size: {\"a\":1,\"b\":2} is refused: readers have one batch size; expected a number"},
+    {"{dataset_reader: 'idx', train_data_path: {a: 'x'}}", NULL,
+     "train_data_path: {\"a\":\"x\"} is refused: multitask and interleaving alone take a path for each of their "
+     "readers"},
     {"{data_loader: {type: 'multitask', instances_per_epoch: 100}}", NULL,
      "data_loader.instances_per_epoch: 100 is refused: an epoch has all examples; dataset_reader.weights says how many "
      "times each reader's"},

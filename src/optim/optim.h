@@ -2,7 +2,7 @@
  * Optimizers on spans of float32. The servers use them on parts, a one-process run on the same
  * parts: same code, same order, same bits.
  *
- * Every update but lars and lamb is element-wise, so its bits do not depend on how a tensor is cut; the vectorised
+ * Every update but those of whole.h is element-wise, so its bits do not depend on how a tensor is cut; the vectorised
  * kernels have one body for all elements (no scalar tail with another rounding) and use only
  * IEEE 754 add, multiply, divide and square root, without contraction.
  *
@@ -20,7 +20,7 @@
  *            m = beta2*m + (1-beta2)*g
  *   ftrl     McMahan et al. 2013, as TensorFlow with learning_rate_power -0.5: n' = n + g*g;
  *            z += g - (sqrt(n') - sqrt(n))/lr*w; w = |z| <= l1 ? 0 : (sign(z)*l1 - z) / (sqrt(n')/lr + 2*l2)
- *   lars, lamb  whole.h
+ *   lars, lamb, adafactor, muon  whole.h
  *
  * Constants are combined in double and rounded to float once (1 - beta2 keeps its digits).
  *
@@ -50,6 +50,8 @@ typedef enum optim_kind {
     OPTIM_FTRL,
     OPTIM_LARS, /* this and the next ones need tensors whole: optim_is_whole */
     OPTIM_LAMB,
+    OPTIM_ADAFACTOR,
+    OPTIM_MUON,
     OPTIM_KINDS
 } optim_kind;
 
@@ -77,6 +79,10 @@ typedef struct optim {
     bool is_decoupled;          /* nadam, radam: decay shrinks the weight */
     double momentum_decay;      /* nadam */
     double trust_coefficient;   /* lars */
+    double decay_rate, clip_threshold, eps_scale;           /* adafactor; its beta1 is `momentum` */
+    bool scales_parameter, relative_step, warmup_init;      /* adafactor */
+    int64_t ns_steps;           /* muon */
+    bool matches_rms, by_adamw; /* muon: the rate's share; all tensors as its vectors */
     double l1, l2;              /* ftrl */
     optim_average average;      /* another state, the last one */
     double lr_decay;            /* adagrad */

@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "common/base/detmath.h"
 #include "common/store/checkpoint.h"
+#include "optim/muon.h"
 #include "optim/optim.h"
 #include "optim/update.h"
 #include "optim/whole.h"
@@ -217,6 +218,34 @@ static void make_lamb(const optim *o, const optim_call *call, whole_rule *r)
     r->coefficient = 1.0;
 }
 
+/* transformers' Adafactor; `rate` is a factor of its relative step, or the rate. */
+static void make_adafactor(const optim *o, const optim_call *call, whole_rule *r)
+{
+    const double step = (double)call->step, most = o->warmup_init ? 1e-6 * step : 1e-2;
+    const double relative = 1.0 / det_sqrt(step) < most ? 1.0 / det_sqrt(step) : most;
+    r->kind = WHOLE_ADAFACTOR;
+    r->momentum = (float)o->momentum;
+    r->take = (float)(1.0 - o->momentum);
+    r->keeps_mean = has_momentum(o);
+    r->step = (double)call->rate * (o->relative_step ? relative : 1.0);
+    r->second_keep = 1.0 - det_pow(step, o->decay_rate);
+    r->eps = o->eps;
+    r->eps_scale = o->scales_parameter ? o->eps_scale : 0.0;
+    r->clip_threshold = o->clip_threshold;
+}
+
+static void make_muon(const optim *o, const optim_call *call, whole_rule *r)
+{
+    r->kind = WHOLE_MUON;
+    r->momentum = (float)o->momentum;
+    r->take = (float)(1.0 - o->momentum);
+    r->nesterov = o->nesterov;
+    r->step = (double)call->rate;
+    r->ns_steps = o->ns_steps;
+    r->matches_rms = o->matches_rms;
+    r->by_element = o->by_adamw;
+}
+
 static const optimizer optimizers[] = {
     [OPTIM_SGD] = {"sgd", {{"momentum", SLOT_OF_MOMENTUM}}, make_sgd},
     [OPTIM_ADAM] = {"adam", {{"exp_avg"}, {"exp_avg_sq"}}, make_adam},
@@ -237,6 +266,8 @@ static const optimizer optimizers[] = {
     [OPTIM_FTRL] = {"ftrl", {{"accumulator", .begins_filled = true}, {"linear"}}, make_ftrl},
     [OPTIM_LARS] = {"lars", {{"momentum"}}, .make_whole = make_lars},
     [OPTIM_LAMB] = {"lamb", {{"exp_avg"}, {"exp_avg_sq"}}, .make_whole = make_lamb},
+    [OPTIM_ADAFACTOR] = {"adafactor", {{"exp_avg_sq"}, {"exp_avg", SLOT_OF_MOMENTUM}}, .make_whole = make_adafactor},
+    [OPTIM_MUON] = {"muon", {{"exp_avg"}, {"exp_avg_sq"}}, make_adamw, true, make_muon},
 };
 _Static_assert(COUNT_OF(optimizers) == OPTIM_KINDS, "every optimizer has a row");
 
@@ -322,6 +353,16 @@ update update_make(const optim *o, const optim_call *call)
 bool optim_is_whole(const optim *o)
 {
     return optimizers[o->kind].make_whole;
+}
+
+bool optim_has_elements(const optim *o)
+{
+    return optimizers[o->kind].make;
+}
+
+size_t optim_room(const optim *o)
+{
+    return o->kind == OPTIM_MUON ? MUON_ROOM : o->kind == OPTIM_ADAFACTOR;
 }
 
 whole_rule whole_rule_make(const optim *o, const optim_call *call)

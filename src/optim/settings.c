@@ -66,6 +66,15 @@ optim optim_settings(const config *c)
     config_take_f64(s, "lr_decay", &o.lr_decay);
     config_take_f64(s, "trust_coefficient", &o.trust_coefficient);
     config_take_f64(s, "initial_accumulator_value", &o.initial_accumulator);
+    config_take_f64(s, "beta1", &o.momentum);
+    config_take_f64(s, "eps_scale", &o.eps_scale);
+    config_take_f64(s, "clip_threshold", &o.clip_threshold);
+    config_take_f64(s, "decay_rate", &o.decay_rate);
+    config_take_int(s, "ns_steps", &o.ns_steps);
+    o.scales_parameter = config_bool(s, "scale_parameter");
+    o.relative_step = config_bool(s, "relative_step");
+    o.warmup_init = config_bool(s, "warmup_init");
+    o.matches_rms = o.kind == OPTIM_MUON && strcmp(config_str(s, "adjust_lr"), "match_rms_adamw") == 0;
     o.is_decoupled = config_bool(s, "decoupled_weight_decay");
     o.nesterov = config_bool(s, "nesterov");
     o.centered = config_bool(s, "centered");
@@ -96,6 +105,7 @@ static optim_group group_settings(const config *c, size_t i, const optim_group *
     optim_group g = *base;
     take_group(s, &g.optim);
     config_take_f64(s, "lr", &g.rates.schedules[0].base);
+    g.optim.by_adamw = !config_bool(s, "use_muon");
     g.optim.shares_momentum = g.optim.shares_momentum || base->optim.momentum != 0;
     return g;
 }

@@ -99,10 +99,17 @@ typedef struct update_span {
     float keep, take;
 } update_span;
 
+/* The axes of a tensor that its optimizer looks at; rank 0 or 1: a vector. */
+typedef struct update_shape {
+    int32_t rank;
+    int64_t first, before_last, last;
+} update_shape;
+
 /* One step of a part: spans ascend, and what lies between them stays as it is. */
 typedef struct update_part {
     const update *rules;
     const struct whole_rule *whole; /* in their place, of optimizers that need a tensor whole (whole.h); NULL: none */
+    const update_shape *shapes;     /* [n_spans], where there are these */
     size_t slots;                   /* states of the part */
     bool averages;                  /* the last of them is a moving average of the weights, of all spans: */
     float average_keep, average_take; /* keep*average + take*weight; of statistics it is what they are */

@@ -89,7 +89,9 @@ static size_t most_segments(const flat *f)
 static whole_step *whole_room(const table *t)
 {
     const flat *f = t->o.flat;
-    return t->whole_rules ? whole_create(most_segments(f), (size_t)flat_largest_part(f)) : NULL;
+    if (!t->whole_rules)
+        return NULL;
+    return whole_create(most_segments(f), (size_t)flat_largest_part(f), optim_room(&t->groups[0].optim));
 }
 
 status table_create(const table_options *options, const table_hooks *hooks, table **ret, error *err)
@@ -105,6 +107,8 @@ status table_create(const table_options *options, const table_hooks *hooks, tabl
     t->rules = xcalloc(2 * options->n_groups, sizeof *t->rules);
     if (optim_is_whole(&t->groups[0].optim))
         t->whole_rules = xcalloc(2 * options->n_groups, sizeof *t->whole_rules);
+    if (t->whole_rules)
+        t->shapes = xcalloc(most_segments(options->flat) + 1, sizeof *t->shapes);
     t->is_made = xcalloc(2 * options->n_groups, sizeof *t->is_made);
     t->n_slots = optim_slots(&t->groups[0].optim);
     t->entries = xcalloc((size_t)options->flat->n_parts, sizeof *t->entries);
@@ -146,6 +150,7 @@ void table_destroy(table **t)
     free((*t)->groups);
     free((*t)->rules);
     free((*t)->whole_rules);
+    free((*t)->shapes);
     free((*t)->is_made);
     free((*t)->spans);
     free((*t)->summing);

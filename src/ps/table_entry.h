@@ -45,6 +45,7 @@ struct table {
     int32_t *tensors;           /* likewise: which tensor */
     optim_group *groups;        /* [n_groups] */
     update *rules;              /* [2 n_groups] of a step: rule_of */
+    update_shape *shapes;       /* of its spans, where there are whole rules */
     whole_rule *whole_rules;    /* likewise, instead, where the optimizer needs tensors whole; NULL */
     bool *is_made;              /* likewise: what spans of the part ask for */
     update_span *spans;         /* [the most that a part has] */

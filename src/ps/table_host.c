@@ -46,6 +46,11 @@ static void direct_piece(size_t piece, void *arg)
     whole_direct(arg, piece * UPDATE_PIECE, (piece + 1) * UPDATE_PIECE);
 }
 
+static void tensor_piece(size_t piece, void *arg)
+{
+    whole_tensor(arg, piece);
+}
+
 static void measure_piece(size_t piece, void *arg)
 {
     whole_measure(arg, piece);
@@ -61,6 +66,7 @@ static void update_whole(host_optimizer *h, const update_part *u, whole_vectors 
     const update_span *last = u->n_spans ? &u->spans[u->n_spans - 1] : NULL;
     size_t pieces = last ? pieces_of(last->first + last->n, UPDATE_PIECE) : 0, blocks = whole_begin(h->whole, u, v);
     thread_pool_share(h->threads, pieces, direct_piece, h->whole);
+    thread_pool_share(h->threads, u->n_spans, tensor_piece, h->whole);
     thread_pool_share(h->threads, blocks, measure_piece, h->whole);
     whole_trust(h->whole);
     thread_pool_share(h->threads, pieces, move_piece, h->whole);

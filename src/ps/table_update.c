@@ -21,6 +21,16 @@ static void rule_of(const table *t, const tensor_decl *d, int64_t version, float
     ret->take = (1.0f - d->momentum) * inverse;
 }
 
+static update_shape shape_of(const tensor_decl *d)
+{
+    const int64_t *dim = d->dim;
+    const int32_t rank = d->rank;
+    return (update_shape){.rank = rank,
+                          .first = rank ? dim[0] : 1,
+                          .before_last = rank > 1 ? dim[rank - 2] : 1,
+                          .last = rank ? dim[rank - 1] : 1};
+}
+
 /* The part's, in the table's memory for them; neighbours that go by one rule are one, unless tensors count. */
 static size_t spans_of(const table *t, int32_t part, int64_t version, float inverse)
 {
@@ -30,6 +40,8 @@ static size_t spans_of(const table *t, int32_t part, int64_t version, float inve
     for (size_t i = 0; i < n_segments; i++) {
         update_span one = entry_span(f, part, &s[i]), *last = n ? &t->spans[n - 1] : NULL;
         rule_of(t, &f->tensors[s[i].tensor], version, inverse, &one);
+        if (t->shapes)
+            t->shapes[n] = shape_of(&f->tensors[s[i].tensor]);
         if (last && last->how == one.how && one.how != UPDATE_AVERAGE && !t->whole_rules &&
             last->first + last->n == one.first)
             last->n += one.n;
@@ -61,7 +73,7 @@ static void make_rules(const table *t, const update_part *u, int64_t version, in
                                  .decay = how % 2};
         if (t->whole_rules)
             t->whole_rules[how] = whole_rule_make(&moved_by, &call);
-        else
+        if (!t->whole_rules || optim_has_elements(&moved_by))
             t->rules[how] = update_make(&moved_by, &call);
     }
 }
@@ -75,6 +87,7 @@ static status update_entry(const table *t, int32_t part, verdict v, const float 
     float *in[OPTIM_SLOTS] = {NULL}, *to[OPTIM_SLOTS] = {NULL};
     update_part u = {.rules = t->rules,
                      .whole = t->whole_rules,
+                     .shapes = t->shapes,
                      .slots = t->n_slots,
                      .spans = t->spans,
                      .n_spans = spans_of(t, part, e->version, loss_scale_inverse(now))};

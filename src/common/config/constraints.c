@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "common/config/optimizer_constraints.h"
 #include "common/config/options.h"
 #include "common/config/reader_sections.h"
 
@@ -57,45 +58,6 @@ static status check_tagger(const json_t *tree, error *err)
     if (json_is_true(json_object_get(model, "calculate_span_f1")) &&
         !json_is_string(json_object_get(model, "label_encoding")))
         return FAIL(err, E_CONFIG, "model.calculate_span_f1: needs label_encoding, which says where spans begin");
-    return OK;
-}
-
-static status check_optimizer(const json_t *tree, error *err)
-{
-    const json_t *optimizer = constraints_value_at(tree, "trainer.optimizer");
-    if (json_is_true(json_object_get(optimizer, "nesterov")) &&
-        (json_real_value(json_object_get(optimizer, "momentum")) <= 0 ||
-         json_real_value(json_object_get(optimizer, "dampening")) != 0))
-        return FAIL(err, E_CONFIG,
-                    "trainer.optimizer.nesterov: needs momentum > 0 and dampening 0");
-    return OK;
-}
-
-/* What a group changes the optimizer has. */
-static status check_group(const json_t *optimizer, size_t g, const json_t *group, error *err)
-{
-    static const char *const keys[] = {"momentum", "betas", "eps", "weight_decay"};
-    const json_t *momentum = json_object_get(group, "momentum");
-    for (size_t i = 0; i < COUNT_OF(keys); i++)
-        if (!json_is_null(json_object_get(group, keys[i])) && !json_object_get(optimizer, keys[i]))
-            return FAIL(err, E_CONFIG, "trainer.optimizer.parameter_groups[%zu].%s: the optimizer '%s' has none", g,
-                        keys[i], json_string_value(json_object_get(optimizer, "type")));
-    if (json_is_true(json_object_get(optimizer, "nesterov")) && json_is_real(momentum) &&
-        json_real_value(momentum) <= 0)
-        return FAIL(err, E_CONFIG,
-                    "trainer.optimizer.parameter_groups[%zu].momentum: trainer.optimizer.nesterov needs more than 0",
-                    g);
-    return OK;
-}
-
-static status check_groups(const json_t *tree, error *err)
-{
-    const json_t *optimizer = constraints_value_at(tree, "trainer.optimizer"), *group;
-    size_t g;
-    json_array_foreach(json_object_get(optimizer, "parameter_groups"), g, group)
-    {
-        TRY(check_group(optimizer, g, group, err));
-    }
     return OK;
 }
 
@@ -434,9 +396,8 @@ status constraints_check(const json_t *tree, error *err)
         TRY(check_limit(&option_limits[i], tree, err));
     TRY(check_test(tree, err));
     TRY(check_metrics(tree, err));
-    TRY(check_optimizer(tree, err));
+    TRY(optimizer_constraints_check(constraints_value_at(tree, "trainer.optimizer"), err));
     TRY(check_tagger(tree, err));
-    TRY(check_groups(tree, err));
     TRY(check_standbys(tree, err));
     TRY(check_goal(tree, err));
     TRY(check_schedule(tree, err));

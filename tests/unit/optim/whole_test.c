@@ -12,6 +12,7 @@
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/base/rng.h"
+#include "optim/muon.h"
 #include "optim/whole.h"
 
 #include <math.h>
@@ -28,12 +29,14 @@ typedef struct part {
 static void step_of(part *p, const update_part *u, const float *grad, size_t n, size_t piece)
 {
     static float out[MOST];
-    whole_step *w = whole_create(u->n_spans, n);
+    whole_step *w = whole_create(u->n_spans, n, MUON_ROOM);
     float *state[SLOTS] = {p->slots[0], p->slots[1], p->slots[2]};
     memcpy(out, p->w, sizeof out); /* what no span has stays */
     size_t blocks = whole_begin(w, u, (whole_vectors){grad, p->w, out, state, state});
     for (size_t at = 0; at < n; at += piece)
         whole_direct(w, at, at + piece);
+    for (size_t i = u->n_spans; i-- > 0;)
+        whole_tensor(w, i);
     for (size_t i = blocks; i-- > 0;)
         whole_measure(w, i);
     whole_trust(w);
@@ -135,11 +138,125 @@ static void results_are_those_of_the_papers(void **state)
     json_decref(file);
 }
 
+/* --- rows and columns --- */
+
+static optim matrix_optim_of(const json_t *c)
+{
+    const json_t *o = json_object_get(c, "options");
+    const char *adjust = json_string_value(json_object_get(o, "adjust_lr"));
+    optim ret = {.momentum = number(o, "momentum", number(o, "beta1", 0)),
+                 .nesterov = json_is_true(json_object_get(o, "nesterov")),
+                 .beta1 = 0.9,
+                 .beta2 = 0.999,
+                 .eps = number(o, "eps", 1e-8),
+                 .eps_scale = number(o, "eps_scale", 0),
+                 .clip_threshold = number(o, "clip_threshold", 0),
+                 .decay_rate = number(o, "decay_rate", 0),
+                 .relative_step = json_is_true(json_object_get(o, "relative_step")),
+                 .scales_parameter = json_is_true(json_object_get(o, "scale_parameter")),
+                 .warmup_init = json_is_true(json_object_get(o, "warmup_init")),
+                 .ns_steps = (int64_t)number(o, "ns_steps", 0),
+                 .matches_rms = adjust && strcmp(adjust, "original") != 0,
+                 .weight_decay = number(o, "weight_decay", 0)};
+    assert_true(optim_kind_of(json_string_value(json_object_get(c, "kind")), &ret.kind));
+    return ret;
+}
+
+static update_shape shape_of(const json_t *c)
+{
+    const json_t *shape = json_object_get(c, "shape");
+    const size_t rank = json_array_size(shape);
+    const size_t before = rank > 1 ? rank - 2 : 0;
+    return (update_shape){.rank = (int32_t)rank,
+                          .first = json_integer_value(json_array_get(shape, 0)),
+                          .before_last = json_integer_value(json_array_get(shape, before)),
+                          .last = json_integer_value(json_array_get(shape, rank - 1))};
+}
+
+/* The polynomial of muon makes more of rounding, in directions of small singular values. */
+static void assert_near(const float *got, const json_t *want, double tolerance)
+{
+    double largest = 0;
+    size_t i;
+    json_t *v;
+    json_array_foreach(want, i, v) largest = fmax(largest, fabs(json_number_value(v)));
+    json_array_foreach(want, i, v)
+    {
+        double x = json_number_value(v);
+        if (!(fabs((double)got[i] - x) <= tolerance * fmax(fabs(x), 0.1 * largest)))
+            fail_msg("element %zu: %.9g, want %.9g", i, (double)got[i], x);
+    }
+}
+
+/* A case that has rows and columns there, but of one element, has its moments element by element here. */
+static void check_moments(const json_t *c, const optim *o, const float *moments, double tolerance)
+{
+    const json_t *state = json_object_get(c, "state"), *rows = json_object_get(state, "exp_avg_sq_row");
+    const json_t *columns = json_object_get(state, "exp_avg_sq_col");
+    if (o->kind == OPTIM_MUON)
+        assert_near(moments, json_object_get(state, "exp_avg"), tolerance);
+    else if (!rows)
+        assert_near(moments, json_object_get(state, "exp_avg_sq"), tolerance);
+    else if (json_array_size(json_object_get(c, "shape")) == 2 && json_array_size(columns) > 1) {
+        assert_near(moments, rows, tolerance);
+        assert_near(moments + json_array_size(rows), columns, tolerance);
+    }
+}
+
+static void play_matrix_case(const json_t *file, const json_t *c, const optim *o)
+{
+    static part p;
+    const json_t *weights = json_object_get(c, "weights");
+    const update_shape shape = shape_of(c);
+    const double tolerance = o->kind == OPTIM_MUON ? 1e-4 : 1e-5;
+    float grad[MOST];
+    memset(&p, 0, sizeof p);
+    size_t n = take(json_object_get(file, "start"), p.w);
+    for (size_t step = 0; step < json_array_size(weights); step++) {
+        const optim_call call = {.step = (int64_t)step + 1,
+                                 .rate = (float)number(json_object_get(c, "options"), "lr", 0),
+                                 .scale = 1,
+                                 .decay = true};
+        const whole_rule rule = whole_rule_make(o, &call);
+        const update_span span = {.n = (uint32_t)n};
+        (void)take(json_array_get(json_object_get(file, "grads"), step), grad);
+        step_of(&p,
+                &(update_part){
+                    .whole = &rule, .shapes = &shape, .slots = optim_slots(o), .spans = &span, .n_spans = 1},
+                grad, n, 4);
+        if (json_is_array(json_array_get(weights, step)))
+            assert_near(p.w, json_array_get(weights, step), tolerance);
+    }
+    check_moments(c, o, p.slots[0], tolerance);
+}
+
+static void matrices_move_as_their_references(void **state)
+{
+    (void)state;
+    json_t *file = NULL, *c;
+    error err = ERROR_INIT;
+    size_t i, seen[OPTIM_KINDS] = {0};
+    if (json_read_file(TEST_DATA_DIR "/matrix_optim.json", &file, &err) != OK)
+        fail_msg("%s", err.text);
+    json_array_foreach(json_object_get(file, "cases"), i, c)
+    {
+        const optim o = matrix_optim_of(c);
+        print_message("case %zu, %s\n", i, json_string_value(json_object_get(c, "kind")));
+        play_matrix_case(file, c, &o);
+        seen[o.kind]++;
+    }
+    assert_true(seen[OPTIM_ADAFACTOR] >= 6 && seen[OPTIM_MUON] >= 3);
+    json_decref(file);
+}
+
 /* --- bits --- */
 
 static const optim optims[] = {
     {.kind = OPTIM_LARS, .momentum = 0.9, .weight_decay = 0.1, .trust_coefficient = 0.5, .eps = 1e-8},
     {.kind = OPTIM_LAMB, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-6, .weight_decay = 0.1},
+    {.kind = OPTIM_ADAFACTOR, .momentum = 0.9, .eps = 1e-30, .eps_scale = 1e-3, .scales_parameter = true,
+     .clip_threshold = 1, .decay_rate = -0.8, .weight_decay = 0.1},
+    {.kind = OPTIM_MUON, .momentum = 0.9, .nesterov = true, .ns_steps = 2, .weight_decay = 0.1},
 };
 
 enum { FIRST = 64, TENSOR = 2 * 4096 + 37, STILL = 8400, STATISTICS = 8500, END = 8600 };
@@ -153,6 +270,7 @@ static void moved(const optim *base, size_t first, size_t piece, part *p)
         {.first = (uint32_t)first, .n = TENSOR, .how = 1},
         {.first = STILL, .n = 100, .how = UPDATE_NOT},
         {.first = STATISTICS, .n = 100, .how = UPDATE_AVERAGE, .keep = 0.75f, .take = 0.25f}};
+    const update_shape shapes[COUNT_OF(spans)] = {{.rank = 2, .first = 39, .before_last = 39, .last = TENSOR / 39}};
     static float grad[MOST];
     rng r = rng_make(37, RNG_TEST, 0);
     memset(p, 0, sizeof *p);
@@ -165,7 +283,11 @@ static void moved(const optim *base, size_t first, size_t piece, part *p)
     for (int64_t step = 1; step <= 3; step++) {
         whole_rule rules[2] = {{.rate = 0}};
         rules[1] = whole_rule_make(&o, &(optim_call){.step = step, .rate = 0.1f, .scale = 1, .decay = true});
-        update_part u = {.whole = rules, .slots = optim_slots(&o), .spans = spans, .n_spans = COUNT_OF(spans)};
+        update_part u = {.whole = rules,
+                         .shapes = shapes,
+                         .slots = optim_slots(&o),
+                         .spans = spans,
+                         .n_spans = COUNT_OF(spans)};
         update_average(&o, step, &u);
         for (uint64_t i = 0; i < TENSOR; i++)
             grad[first + i] = rng_normal(&r, (uint64_t)step * 2 * MOST + i);
@@ -246,6 +368,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_those_of_the_papers),
+        cmocka_unit_test(matrices_move_as_their_references),
         cmocka_unit_test(bits_do_not_depend_on_pieces_and_place),
         cmocka_unit_test(what_is_no_tensor_of_the_optimizers_moves_as_ever),
         cmocka_unit_test(trust_is_one),

@@ -33,9 +33,14 @@ bool augment_takes(const data_field *f)
     return (f->dtype == DT_F32 || f->dtype == DT_U8) && f->rank == 3;
 }
 
+bool augment_moves(const data_field *f)
+{
+    return (f->dtype == DT_F32 || f->dtype == DT_U8) && (f->rank == 3 || f->rank == 4);
+}
+
 bool augment_works_on_bytes(const augment *a, const data_field *f)
 {
-    return (a->shift == 0 && !a->changes.erases) || f->bytes.background >= 0 || !augment_takes(f);
+    return (a->shift == 0 && !a->changes.erases) || f->bytes.background >= 0 || !augment_moves(f);
 }
 
 /* --- what is asked for, and is there --- */
@@ -55,17 +60,18 @@ status augment_check(const config *section, const data_field *fields, size_t n, 
 {
     static const char *const of_pictures[] = {"color_jitter", "rand_augment", "trivial_augment_wide"};
     augment a = augment_read(section);
-    bool has_images = false, has_pictures = false;
+    bool has_images = false, has_pictures = false, has_moved = false;
     for (size_t i = 0; i < n; i++) {
         has_images = has_images || augment_takes(&fields[i]);
+        has_moved = has_moved || augment_moves(&fields[i]);
         has_pictures = has_pictures || is_picture(&fields[i]);
     }
     for (size_t i = 0; section && i < COUNT_OF(of_pictures); i++)
         if (config_has(section, of_pictures[i]) && !has_pictures)
             return FAIL(err, E_CONFIG, "%s.%s: the data have no pictures, fields [1,H,W] or [3,H,W] whose values are "
                                        "bytes", config_path(section), of_pictures[i]);
-    bool changes = augment_is_on(&a) || augment_paints(&a) || a.changes.erases;
-    if (has_images || !changes)
+    bool changes = augment_paints(&a) || a.changes.erases, moves = augment_is_on(&a);
+    if ((has_images || !changes) && (has_moved || !moves))
         return OK;
     return FAIL(err, E_CONFIG, "%s: the data have no images, fields [C,H,W] of float32 or bytes", config_path(section));
 }
@@ -157,9 +163,23 @@ static motion draw(const augment *a, const rng *draws, int64_t i)
 MIRROR(float, mirror_floats)
 MIRROR(uint8_t, mirror_bytes)
 
-void augment_apply(const augment *a, const rng *draws, int64_t i, const data_field *f,
+/* A video as an image of as many planes. */
+static data_field as_image(const data_field *f)
+{
+    data_field image = *f;
+    if (f->rank == 4) {
+        image.rank = 3;
+        image.dim[0] = f->dim[0] * f->dim[1];
+        image.dim[1] = f->dim[2];
+        image.dim[2] = f->dim[3];
+    }
+    return image;
+}
+
+void augment_apply(const augment *a, const rng *draws, int64_t i, const data_field *field,
                    const void *in, void *out)
 {
+    data_field image = as_image(field), *f = &image;
     motion m = draw(a, draws, i);
     window w = {-m.dx, -m.dy};
     if (!m.flip)

@@ -28,6 +28,8 @@ bool augment_is_on(const augment *a);
 
 /* Fields it applies to: [C,H,W] of float32 or bytes. */
 bool augment_takes(const data_field *f);
+/* Fields that flip and shift apply to: videos too, [C,T,H,W] or [T,C,H,W], all of whose frames move alike. */
+bool augment_moves(const data_field *f);
 /* Is all there that `section` (NULL: nothing) asks for? E_CONFIG names what is not. */
 MUST_USE status augment_check(const config *section, const data_field *fields, size_t n, error *err);
 /* Whether it needs no number that no byte means. */

@@ -12,7 +12,7 @@ static size_t scratch_bytes(const data_field *f)
 static bool is_moved(const making *m, size_t field)
 {
     const data_field *f = &m->fields[field];
-    return (augment_is_on(&m->augment) && augment_takes(f)) || (m->is_cut && f->varies) || m->is_label[field];
+    return (augment_is_on(&m->augment) && augment_moves(f)) || (m->is_cut && f->varies) || m->is_label[field];
 }
 
 static size_t moved_bytes(const making *m)

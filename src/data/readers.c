@@ -25,6 +25,7 @@ static const struct {
     {"cifar10", cifar10_reader_configure, NULL, false},
     {"image_folder", image_reader_configure, image_reader_learns, false},
     {"image_list", image_reader_configure, image_reader_learns, false},
+    {"video_folder", video_reader_configure, image_reader_learns, false},
     {"jsonl", jsonl_reader_configure, record_reader_learns, true},
     {"tfrecord", tfrecord_reader_configure, record_reader_learns, true},
     {"webdataset", webdataset_reader_configure, record_reader_learns, true},

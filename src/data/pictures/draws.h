@@ -16,6 +16,7 @@ enum {
     DRAW_CHANCE = 72,               /* random_erasing: whether */
     DRAW_WINDOW = 73,               /* random_crop: x and y */
     DRAW_ERASED = 76,               /* random_erasing: 10 tries of 4 */
+    DRAW_CLIP = 116,                /* random_clip: the first frame */
     PICTURE_DRAWS = 128
 };
 

@@ -6,6 +6,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
+#include "data/pictures/picture_classes.h"
 #include "data/pictures/picture_list.h"
 #include "data/pictures/picture_options.h"
 #include "data/pictures/survey.h"
@@ -145,68 +146,6 @@ static const reader_ops image_reader_ops = {.read = read_example,
                                             .contents = contents,
                                             .whole_contents = whole_contents};
 
-/* --- classes --- */
-
-static status add_words(const json_t *list, words *to, const char *origin, error *err)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *word = json_string_value(json_array_get(list, i));
-        if (!word || words_find(to, word) >= 0)
-            return FAIL(err, E_DATA, "%s: class %zu is no word, or stands there twice", origin, i);
-        words_add(to, word);
-    }
-    return words_count(to) > 0 ? OK : FAIL(err, E_DATA, "%s: names no classes", origin);
-}
-
-/* Those of the training data, or of class_names; NULL where neither is given. */
-static status known_classes(const reader_request *request, words **ret, error *err)
-{
-    json_t *given = NULL;
-    const json_t *list = config_json(request->reader, "class_names");
-    const char *origin = "class_names";
-    *ret = NULL;
-    if (request->vocabulary) {
-        TRY(reader_vocabulary_parse(request->vocabulary, &given, err));
-        list = json_object_get(json_object_get(given, "label"), "label");
-        origin = request->vocabulary->origin;
-    }
-    status st = OK;
-    if (list || given) {
-        *ret = words_create();
-        st = add_words(list, *ret, origin, err);
-    }
-    if (st != OK)
-        words_destroy(ret);
-    json_decref(given);
-    return st;
-}
-
-static char *vocabulary_of(const words *classes)
-{
-    json_t *list = json_array();
-    for (int32_t i = 0; i < words_count(classes); i++)
-        json_array_append_new(list, json_string(words_at(classes, i)));
-    json_t *whole = json_pack("{s:{s:o}}", "label", "label", list);
-    char *text = json_text(whole);
-    json_decref(whole);
-    return text;
-}
-
-/* Each class that training is to know has pictures. */
-static status check_classes(const picture_set *s, error *err)
-{
-    int32_t n = words_count(s->classes), empty = 0;
-    int64_t *counts = xcalloc((size_t)n, sizeof *counts);
-    for (size_t i = 0; i < s->n; i++)
-        for (int32_t k = 0; k < (s->at[i].labels ? s->at[i].n_labels : 1); k++)
-            counts[s->at[i].labels ? s->at[i].labels[k] : s->at[i].label]++;
-    while (empty < n && counts[empty] > 0)
-        empty++;
-    free(counts);
-    return empty == n ? OK : FAIL(err, E_DATA, "'%s': there is no picture of the class '%s'", s->root,
-                                  words_at(s->classes, empty));
-}
-
 /* --- opening --- */
 
 static uint64_t print_labels(const picture_entry *e)
@@ -267,18 +206,18 @@ static status open_set(image_reader *r, const reader_request *request, error *er
 {
     words *known = NULL;
     bool has_labels = !request->without_labels, skips = strcmp(config_str(request->reader, "on_error"), "skip") == 0;
-    TRY(known_classes(request, &known, err));
+    TRY(picture_classes_known(request, &known, err));
     TRY(find_pictures(request, known, &r->set, err));
     TRY(picture_survey(&r->set, &r->options.view.decoding, skips, err));
     if (has_labels && !request->vocabulary)
-        TRY(check_classes(&r->set, err));
+        TRY(picture_classes_check(&r->set, err));
     r->has_many = has_labels && has_many_labels(request->reader);
     if (r->has_many && words_count(r->set.classes) == 0)
         return FAIL(err, E_DATA, "'%s': no picture has a label", request->path);
     if (has_labels && !r->has_many)
         picture_set_deal(&r->set);
     take_prints(r);
-    r->vocabulary = r->set.classes ? vocabulary_of(r->set.classes) : NULL;
+    r->vocabulary = r->set.classes ? picture_classes_vocabulary(r->set.classes) : NULL;
     return OK;
 }
 

@@ -104,9 +104,12 @@ static status look_into_file(const char *path, bool verify, json_t **ret, error 
         return OK;
     if (is_like_idx(head))
         return inspect_look_idx(path, ret, err);
+    TRY(inspect_look_list(path, verify, ret, err));
+    if (*ret)
+        return OK;
     return FAIL(err, E_DATA,
                 "'%s' is neither safetensors, nor an event file, nor IDX (plain or gzip), nor records "
-                "(JSON Lines or TFRecord), nor a picture", path);
+                "(JSON Lines or TFRecord), nor a picture or a list of some", path);
 }
 
 status inspect_look(const char *path, bool verify, json_t **ret, error *err)
@@ -217,8 +220,8 @@ const command command_inspect = {
     .about = "Tells what lies at FILE or DIR: the state of a job, the parts and the health of a "
              "checkpoint, the range of every tensor of a safetensors file, the last value of every "
              "curve of an event file, the shape and the range of IDX data (plain or gzip), how many "
-             "records JSON Lines or TFRecords have, in one file, a folder or an archive, and of a folder of pictures "
-             "the classes, sizes, broken files, and the mean and deviation of the colours.\n\n"
+             "records JSON Lines or TFRecords have, in one file, a folder or an archive, and of a folder or a list of "
+             "pictures the classes, sizes, broken files, and the mean and deviation of the colours.\n\n"
              "With --pictures, CONFIG is a configuration: the first 64 pictures of a batch of its training data.\n\n"
              "A damaged or cut file is an error that says what is wrong (exit code 3).",
     .flags = flags,

@@ -24,6 +24,8 @@ MUST_USE status inspect_look_records(const char *path, json_t **ret, error *err)
 void inspect_print_records(const json_t *report, buf *ret);
 /* Likewise what is no picture; `verify` decodes all. */
 MUST_USE status inspect_look_pictures(const char *path, bool verify, json_t **ret, error *err);
+/* Likewise what is no list of pictures. */
+MUST_USE status inspect_look_list(const char *path, bool verify, json_t **ret, error *err);
 void inspect_print_pictures(const json_t *report, buf *ret);
 
 #endif

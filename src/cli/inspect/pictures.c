@@ -1,12 +1,15 @@
-/* Pictures below a folder, or one: how many of each class, their sizes, what is broken, and the mean and deviation of
- * their colours. */
+/* Pictures below a folder, in a list, or one: how many of each class, their sizes, what is broken, and the mean and
+ * deviation of their colours. */
 #include "cli/inspect/kinds.h"
 #include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
+#include "common/base/fs.h"
 #include "data/pictures/figures.h"
+#include "data/pictures/picture_list.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BROKEN_SHOWN = 20 };
@@ -37,6 +40,21 @@ static json_t *count_classes(const picture_set *s, const picture_figures *f)
         const char *key = f[i].broken ? "broken" : "pictures";
         json_object_set_new(last, key, json_integer(json_integer_value(json_object_get(last, key)) + 1));
         json_decref(class);
+    }
+    return classes;
+}
+
+/* The same of a list; a picture counts for each label that it has. */
+static json_t *count_labels(const picture_set *s, const picture_figures *f)
+{
+    json_t *classes = json_array();
+    for (int32_t c = 0; c < words_count(s->classes); c++) {
+        json_int_t n = 0, broken = 0;
+        for (size_t i = 0; i < s->n; i++)
+            for (int32_t k = 0; k < s->at[i].n_labels; k++)
+                *(f[i].broken ? &broken : &n) += s->at[i].labels[k] == c;
+        json_array_append_new(classes, json_pack("{s:s, s:I, s:I}", "class", words_at(s->classes, c), "pictures", n,
+                                                 "broken", broken));
     }
     return classes;
 }
@@ -123,25 +141,54 @@ static void add_colours(const picture_set *s, const picture_figures *f, json_t *
     json_object_set_new(o, "std", deviations);
 }
 
+/* Lines of "PATH LABEL,LABEL", or cells parted by commas, of which the first is there. */
+static bool find_listed(const char *path, picture_set *ret)
+{
+    static const char separators[] = {'\0', ','};
+    for (size_t i = 0; i < COUNT_OF(separators); i++) {
+        const picture_list_options o = {.separator = separators[i], .header = true, .between = ','};
+        if (picture_set_of_list(path, &o, NULL, ret, NULL) != OK)
+            continue;
+        char *first = picture_set_path(ret, 0);
+        bool is_there = fs_exists(first);
+        free(first);
+        if (is_there)
+            return true;
+        picture_set_fini(ret);
+    }
+    return false;
+}
+
+/* Takes the set over. */
+static status report_set(const char *path, picture_set *s, bool verify, json_t **ret, error *err)
+{
+    picture_figures *f = NULL;
+    status st = picture_figures_take(s, verify, &f, err);
+    if (st == OK) {
+        json_t *o = json_pack("{s:s, s:s, s:I, s:o, s:o}", "kind", "pictures", "path", path, "left_out",
+                              (json_int_t)s->n_left_out, "classes",
+                              s->classes ? count_labels(s, f) : count_classes(s, f), "broken", list_broken(s, f));
+        BUG_ON(!o);
+        add_sizes(s, f, o);
+        if (verify)
+            add_colours(s, f, o);
+        picture_figures_free(f, s->n);
+        *ret = o;
+    }
+    picture_set_fini(s);
+    return st;
+}
+
 status inspect_look_pictures(const char *path, bool verify, json_t **ret, error *err)
 {
     picture_set s;
-    picture_figures *f = NULL;
-    if (picture_set_of_files(path, NULL, &s, NULL) != OK)
-        return OK;
-    status st = picture_figures_take(&s, verify, &f, err);
-    if (st == OK) {
-        json_t *o = json_pack("{s:s, s:s, s:I, s:o, s:o}", "kind", "pictures", "path", path, "left_out",
-                              (json_int_t)s.n_left_out, "classes", count_classes(&s, f), "broken", list_broken(&s, f));
-        BUG_ON(!o);
-        add_sizes(&s, f, o);
-        if (verify)
-            add_colours(&s, f, o);
-        picture_figures_free(f, s.n);
-        *ret = o;
-    }
-    picture_set_fini(&s);
-    return st;
+    return picture_set_of_files(path, NULL, &s, NULL) == OK ? report_set(path, &s, verify, ret, err) : OK;
+}
+
+status inspect_look_list(const char *path, bool verify, json_t **ret, error *err)
+{
+    picture_set s;
+    return find_listed(path, &s) ? report_set(path, &s, verify, ret, err) : OK;
 }
 
 /* --- printing --- */

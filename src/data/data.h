@@ -44,7 +44,9 @@ typedef struct data_field {
                                      * sizes[k]-1; otherwise NULL */
     float background;               /* images: what a pixel outside the picture reads as */
     bool varies;                    /* no example is longer than dim[0]; what a shorter one lacks there is
-                                     * filled up */
+                                     * filled up, ... */
+    bool has_filler;                /* ... DT_I64 by this number */
+    int64_t filler;
     data_bytes bytes;
 } data_field;
 

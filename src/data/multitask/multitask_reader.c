@@ -8,6 +8,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "common/base/log.h"
 #include "common/parts/permute.h"
 #include "data/multitask/data_paths.h"
 #include "data/reader_tokenizer.h"
@@ -69,12 +70,26 @@ static int64_t own_example(const multitask_reader *r, const task *t, int64_t exa
     return r->is_weighted ? permute_place(TURNS_SEED, 0, all, (epoch * t->n + within) % all) : within;
 }
 
+/* Of a task whose examples are shorter: what the longest of all has more. */
+static void fill_up(const data_field *own, const data_field *all, void *at)
+{
+    int64_t inner = 1;
+    for (int32_t i = 1; i < own->rank; i++)
+        inner *= own->dim[i];
+    for (int64_t i = own->dim[0] * inner; own->has_filler && i < all->dim[0] * inner; i++)
+        ((int64_t *)at)[i] = own->filler;
+}
+
 static status read_with(const dataset *d, int64_t example, bool as_bytes, void *const *ret, error *err)
 {
     const multitask_reader *r = (const multitask_reader *)d;
     const task *t = task_of(r, example % d->examples);
     int64_t own = own_example(r, t, example);
     TRY(as_bytes ? dataset_read_bytes(t->data, own, ret, err) : dataset_read(t->data, own, ret, err));
+    size_t n;
+    const data_field *f = dataset_fields(t->data, &n);
+    for (size_t k = 0; k < n; k++)
+        fill_up(&f[k], &d->fields[k], ret[k]);
     if (r->has_number)
         *(int64_t *)ret[d->n_fields - 1] = t - r->tasks;
     return OK;
@@ -137,14 +152,18 @@ static const reader_ops multitask_ops = {.read = read_example,
 
 /* --- opening --- */
 
+/* But for how long the longest example is, where what others lack is filled up. */
 static bool same_field(const data_field *a, const data_field *b)
 {
+    int32_t first = a->varies && a->has_filler && b->has_filler ? 1 : 0;
+    size_t n_dims = TENSOR_RANK - (size_t)first;
     return strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->rank == b->rank && a->varies == b->varies &&
-           memcmp(a->dim, b->dim, sizeof a->dim) == 0 && a->bytes.channels == b->bytes.channels &&
+           memcmp(a->dim + first, b->dim + first, n_dims * sizeof *a->dim) == 0 &&
+           a->bytes.channels == b->bytes.channels &&
            memcmp(a->bytes.scale, b->bytes.scale, sizeof a->bytes.scale) == 0;
 }
 
-/* Those of all tasks; of a label as many classes as the task has that has the most. */
+/* Those of all tasks; as many classes and tokens, and as long, as of the task that has the most. */
 static status join_fields(multitask_reader *r, const config *reader, size_t i, error *err)
 {
     size_t n;
@@ -156,8 +175,10 @@ static status join_fields(multitask_reader *r, const config *reader, size_t i, e
         if (k == n || k == d->n_fields || !same_field(&f[k], &d->fields[k]))
             return FAIL(err, E_CONFIG, "%s.readers[%zu]: its fields are not those of the first reader: field '%s'",
                         config_path(reader), i, k < n ? f[k].name : d->fields[k].name);
-        if (f[k].classes > d->fields[k].classes)
-            d->fields[k].classes = f[k].classes;
+        data_field *all = &d->fields[k];
+        all->classes = f[k].classes > all->classes ? f[k].classes : all->classes;
+        all->tokens = f[k].tokens > all->tokens ? f[k].tokens : all->tokens;
+        all->dim[0] = all->rank && f[k].dim[0] > all->dim[0] ? f[k].dim[0] : all->dim[0];
     }
     return OK;
 }
@@ -246,6 +267,22 @@ static status join_lengths(multitask_reader *r, error *err)
     return OK;
 }
 
+/* A model sees numbers alone: without the task's it cannot know by whose vocabulary they are. */
+static void warn_of_vocabularies(const multitask_reader *r)
+{
+    const char *first = dataset_vocabulary(r->tasks[0].data);
+    for (size_t i = 1; i < r->n && !r->has_number; i++) {
+        const char *other = dataset_vocabulary(r->tasks[i].data);
+        if (!first == !other && (!first || strcmp(first, other) == 0))
+            continue;
+        LOG_W("VOCABULARIES",
+              "the readers '%s' and '%s' number words or classes each by its own data, so a number does not mean the "
+              "same in both: give both one `vocabulary`",
+              r->names[0], r->names[i]);
+        return;
+    }
+}
+
 static void say_vocabulary(multitask_reader *r)
 {
     json_t *tasks = json_object(), *parsed = json_array();
@@ -312,6 +349,8 @@ static status open_reader(multitask_reader *r, const reader_request *request, co
     TRY(count_examples(r, request->reader, err));
     TRY(join_lengths(r, err));
     TRY(add_number(r, request->reader, err));
+    if (!known)
+        warn_of_vocabularies(r);
     say_vocabulary(r);
     return OK;
 }

@@ -55,6 +55,12 @@ static size_t first_tag(const tag_reader *r)
     return r->rows.tokenizer ? 3 : 2;
 }
 
+/* Of the label, which comes first, or of a feature. */
+static int64_t tag_filler(size_t which)
+{
+    return which == 0 ? NO_LABEL : 0;
+}
+
 /* What stands at the first token of a word; `filler` elsewhere. Features are counted from 1. */
 static void read_tags(const tag_reader *r, size_t row, size_t which, int64_t filler, int64_t *ret)
 {
@@ -91,7 +97,7 @@ static status read_example(const dataset *d, int64_t example, void *const *ret, 
     if (r->rows.tokenizer)
         read_word_ids(r, row, ret[2]);
     for (size_t i = 0; r->has_labels && i < r->n_columns; i++)
-        read_tags(r, row, i, i ? 0 : NO_LABEL, tags[i]);
+        read_tags(r, row, i, tag_filler(i), tags[i]);
     return OK;
 }
 
@@ -265,10 +271,15 @@ static status make_rows(tag_reader *r, const reader_request *request, const json
     return OK;
 }
 
-static data_field row_field(const tag_reader *r, const char *name)
+static data_field row_field(const tag_reader *r, const char *name, int64_t filler)
 {
-    return (data_field){
-        .name = name, .dtype = DT_I64, .rank = 1, .dim = {(int64_t)r->rows.longest}, .varies = true};
+    return (data_field){.name = name,
+                        .dtype = DT_I64,
+                        .rank = 1,
+                        .dim = {(int64_t)r->rows.longest},
+                        .varies = true,
+                        .has_filler = true,
+                        .filler = filler};
 }
 
 static status describe(tag_reader *r, error *err)
@@ -276,13 +287,13 @@ static status describe(tag_reader *r, error *err)
     dataset *d = &r->base;
     void *memory = NULL;
     d->examples = (int64_t)r->s.n;
-    d->fields[d->n_fields] = row_field(r, "input_ids");
+    d->fields[d->n_fields] = row_field(r, "input_ids", r->rows.filler);
     d->fields[d->n_fields++].tokens = word_rows_size(&r->rows);
-    d->fields[d->n_fields++] = row_field(r, "attention_mask");
+    d->fields[d->n_fields++] = row_field(r, "attention_mask", 0);
     if (r->rows.tokenizer)
-        d->fields[d->n_fields++] = row_field(r, "word_ids");
+        d->fields[d->n_fields++] = row_field(r, "word_ids", 0);
     for (size_t i = 0; r->has_labels && i < r->n_columns; i++)
-        d->fields[d->n_fields++] = row_field(r, r->fields[i]);
+        d->fields[d->n_fields++] = row_field(r, r->fields[i], tag_filler(i));
     if (r->has_labels)
         d->fields[first_tag(r)].classes = words_count(r->names[0]);
     TRY(mem_alloc(r->s.n * sizeof *d->lengths, "the lengths of examples", &memory, err));

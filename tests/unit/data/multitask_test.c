@@ -105,6 +105,44 @@ static void test_paths_by_name(void **state)
     free(paths);
 }
 
+/* Sentences of one file are longer than those of another: what the shorter ones lack is filled up. */
+static void test_unlike_lengths(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"one NN O O\n", "one NN O B-A\ntwo NN O O\nthree NN O O\n"};
+    static const char *const names[] = {"short.conll", "long.conll"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        char *path = xasprintf("%s/%s", folder_path(), names[i]);
+        FILE *f = fopen(path, "we");
+        assert_non_null(f);
+        fputs(texts[i], f);
+        assert_int_equal(fclose(f), 0);
+        free(path);
+    }
+    const dataset_options how = {.vocabulary = NULL};
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    if (records_open_path("multitask", "{readers: [{name: 'short.conll', reader: 'conll2003'},"
+                                       " {name: 'long.conll', reader: 'conll2003'}], dataset_field_name: 'task'}",
+                          folder_path(), &how, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    size_t n;
+    const data_field *f = dataset_fields(d, &n);
+    assert_int_equal(n, 4);
+    assert_int_equal(f[0].dim[0], 3);
+    assert_int_equal(f[0].tokens, 5);
+    assert_int_equal(f[2].classes, 2);
+    int64_t ids[3], mask[3], label[3], task;
+    assert_int_equal(dataset_read(d, 0, (void *[]){ids, mask, label, &task}, NULL), OK);
+    assert_memory_equal(ids, ((int64_t[]){2, 0, 0}), sizeof ids);
+    assert_memory_equal(mask, ((int64_t[]){1, 0, 0}), sizeof mask);
+    assert_memory_equal(label, ((int64_t[]){0, -100, -100}), sizeof label);
+    assert_int_equal(dataset_read(d, 1, (void *[]){ids, mask, label, &task}, NULL), OK);
+    assert_memory_equal(mask, ((int64_t[]){1, 1, 1}), sizeof mask);
+    assert_int_equal(task, 1);
+    dataset_close(&d);
+}
+
 static void test_one_behind_the_other(void **state)
 {
     (void)state;
@@ -189,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths_by_name),
+        cmocka_unit_test(test_unlike_lengths),
         cmocka_unit_test(test_one_behind_the_other),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_each_has_its_vocabulary),

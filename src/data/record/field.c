@@ -107,6 +107,26 @@ static status take_label(const record_field *f, value *v, void *const *ret, bool
     return OK;
 }
 
+/* Those of a list, each once or more often. */
+static status take_labels(const record_field *f, value *v, void *const *ret, bool *ret_fits, error *err)
+{
+    float *out = ret[0];
+    size_t n = v->format->count(v->at);
+    for (int64_t c = 0; c < f->elements; c++)
+        out[c] = 0.0f;
+    *ret_fits = true;
+    for (size_t i = 0; i < n && *ret_fits; i++) {
+        int64_t x;
+        *ret_fits = v->format->integer(v->at, i, &x);
+        if (*ret_fits && (x < 0 || x >= f->elements))
+            return FAIL(err, E_DATA, "field '%s': class %" PRId64 "; expected 0 to %" PRId64, f->name, x,
+                        f->elements - 1);
+        if (*ret_fits)
+            out[x] = 1.0f;
+    }
+    return OK;
+}
+
 static bool is_utf8(const unsigned char *p, size_t n)
 {
     uint32_t code;
@@ -197,6 +217,7 @@ static const field_kind kinds[] = {
     {"mask", DT_I64, true, false, "values", take_mask},
     {"bytes", DT_F32, true, false, "a string of bytes", take_bytes},
     {"label", DT_I64, false, true, "a class: an integer", take_label},
+    {"labels", DT_F32, false, false, "a list of classes: integers", take_labels},
     {"word", DT_I64, false, true, "a class: a word in UTF-8, not empty", take_word},
     {"text", DT_I64, false, false, "a text", take_text},
     {"image", DT_F32, false, false, "a JPEG or PNG, as a string of bytes", take_image},
@@ -219,7 +240,7 @@ static status describe_misfit(const record_field *f, const value *v, error *err)
     status st = record_field_is_text(f)
                     ? FAIL(err, E_DATA, "field '%s': '%s' is %s; expected %s", f->name, is_pair ? f->pair : f->key,
                            got.data, f->kind->expected)
-                : f->rank
+                : f->rank && !record_field_is_labels(f)
                     ? FAIL(err, E_DATA, "field '%s': is %s; expected %s%" PRId64 " %s", f->name, got.data,
                            f->varies ? "1 to " : "", f->elements, f->kind->expected)
                     : FAIL(err, E_DATA, "field '%s': is %s; expected %s", f->name, got.data, f->kind->expected);
@@ -293,6 +314,11 @@ bool record_field_is_image(const record_field *f)
 bool record_field_has_words(const record_field *f)
 {
     return f->encoder && text_encoder_has_words(f->encoder);
+}
+
+bool record_field_is_labels(const record_field *f)
+{
+    return f->kind->take == take_labels;
 }
 
 status record_fields_take(const record_fields *fields, const record_format *format, const void *parsed,

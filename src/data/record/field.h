@@ -7,6 +7,7 @@
  *   mask                int64 [most]: 1 where a list up to `most` has a value, 0 where it was filled up
  *   bytes               float32: the bytes of a string, divided by 255, as many as `shape` says
  *   label               int64: a class by its number, 0 to classes - 1
+ *   labels              float32 [classes]: 1 for each class that a list names by its number, which may be empty; else 0
  *   word                int64: a class by its word, numbered in the order of the training data's words
  *   text                a text, or two, as tokens: the fields of text_encoder.h
  *   image               float32 [channels, height, width]: a JPEG or PNG, of one size (pictures/picture_options.h)
@@ -65,6 +66,7 @@ bool record_field_is_list(const record_field *f);
 bool record_field_is_bytes(const record_field *f);
 bool record_field_is_text(const record_field *f);
 bool record_field_is_image(const record_field *f);
+bool record_field_is_labels(const record_field *f);
 /* A row of the table. */
 const field_kind *field_kind_of(const char *type);
 /* A text whose tokens are words of the training data (text_words.h). */

@@ -40,6 +40,11 @@ static status read_extent(const config *section, record_field *f, error *err)
     f->elements = 1;
     if (record_field_is_text(f))
         f->elements = config_int(section, "most");
+    if (record_field_is_labels(f)) {
+        f->rank = 1;
+        f->dim[0] = f->elements = f->classes;
+        f->classes = 0;
+    }
     if (!record_field_is_list(f))
         return OK;
     bool has_most = config_has(section, "most"), has_shape = config_has(section, "shape");
@@ -210,7 +215,8 @@ static status add_field(const reader_request *request, const json_t *vocabulary,
         text_encoder_destroy(&f.encoder);
         return st;
     }
-    bool is_read = !(record_field_is_label(&f) && request->without_labels);
+    bool is_label = record_field_is_label(&f) || record_field_is_labels(&f);
+    bool is_read = !(is_label && request->without_labels);
     bool is_known = vocabulary && f.is_learned;
     if (!is_read && !(is_known && record_field_is_word(&f) && !ret->unread.kind))
         return OK;

@@ -25,7 +25,7 @@ static const char *const all_fields =
     " {name: 'ids', type: 'integers', shape: [3], key: 'tokens'}, {name: 'n', type: 'integer'},"
     " {name: 'kind', type: 'word'}, {name: 'label', type: 'label'}]}";
 
-static const char two[] = "{\"x\": [1, 2.5, -3, 4e2], \"age\": 7, \"tokens\": [1, 2, 9007199254740993], \"n\": "
+static const char optional[] = "{\"x\": [1, 2.5, -3, 4e2], \"age\": 7, \"tokens\": [1, 2, 9007199254740993], \"n\": "
                           "-5, \"kind\": \"owl\", \"label\": 2}\n"
                           "\n"
                           "{\"label\": 0, \"kind\": \"c\\u00e4t\", \"n\": 0, \"tokens\": [0, 0, 0], \"age\": "
@@ -412,9 +412,40 @@ static void test_sharded(void **state)
         E_CONFIG, "dataset_reader.base_reader.limit: is said of all shards together: set dataset_reader.limit");
 }
 
+/* Any number of classes, one of them named twice. */
+static void test_labels(void **state)
+{
+    (void)state;
+    static const char fields[] = "{fields: [{name: 'label', type: 'labels', classes: 3, key: 'has'}]}";
+    static const float want[][3] = {{1, 0, 1}, {0, 0, 0}, {0, 1, 0}};
+    dataset *d = records_must_open("jsonl", fields, "{\"has\": [2, 0, 2]}\n{\"has\": []}\n{\"has\": [1]}\n", NULL);
+    size_t n;
+    const data_field *f = dataset_fields(d, &n);
+    assert_int_equal(f->dtype, DT_F32);
+    assert_int_equal(f->rank, 1);
+    assert_int_equal(f->dim[0], 3);
+    assert_int_equal(f->classes, 0);
+    for (int64_t i = 0; i < 3; i++) {
+        float got[3] = {-1, -1, -1};
+        assert_int_equal(dataset_read(d, i, (void *[]){got}, NULL), OK);
+        assert_memory_equal(got, want[i], sizeof got);
+    }
+    dataset_close(&d);
+    records_refuse("jsonl", fields, "{\"has\": [3]}\n", NULL, E_DATA, "field 'label': class 3; expected 0 to 2");
+    records_refuse("jsonl", fields, "{\"has\": [\"x\"]}\n", NULL, E_DATA, "expected a list of classes: integers");
+    /* Where labels are not read they need not be there. */
+    static const char both[] = "{fields: [{name: 'x', type: 'number'}, {name: 'label', type: 'labels', classes: 3}]}";
+    static const dataset_options unlabelled = {.without_labels = true};
+    assert_int_equal(records_open("jsonl", both, "{\"x\": 1}\n", &unlabelled, &d, NULL), OK);
+    dataset_fields(d, &n);
+    assert_int_equal(n, 1);
+    dataset_close(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_labels),
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_a_vocabulary_goes_on),
         cmocka_unit_test(test_a_vocabulary_grows),

@@ -110,7 +110,8 @@ static bool has_classes_at(const graph_shape *scores, const graph_shape *labels,
     return true;
 }
 
-/* What helps where only the number of classes differs; "" where more does. */
+/* What helps where only the number of classes differs, or a head chooses what scores are of; "" where nothing is known
+ * to. */
 static const char *remedy(const net *n, const graph_shape *scores, const graph_shape *labels)
 {
     int64_t classes = n->loss->features;
@@ -118,6 +119,8 @@ static const char *remedy(const net *n, const graph_shape *scores, const graph_s
     bool is_file = strcmp(config_str(n->request->model, "type"), "onnx") == 0;
     if (is_file && scores->rank == 0)
         return "; model.loss: output takes an output that is a loss as it is";
+    if (!given && config_has(n->request->model, "head"))
+        return "; model.head says what scores are of: sequence, each text; tokens, each token";
     if (!given || !has_classes_at(scores, labels, given, labels->rank))
         return "";
     if (given > classes && !n->loss->has_probabilities)

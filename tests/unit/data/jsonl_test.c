@@ -25,7 +25,7 @@ static const char *const all_fields =
     " {name: 'ids', type: 'integers', shape: [3], key: 'tokens'}, {name: 'n', type: 'integer'},"
     " {name: 'kind', type: 'word'}, {name: 'label', type: 'label'}]}";
 
-static const char optional[] = "{\"x\": [1, 2.5, -3, 4e2], \"age\": 7, \"tokens\": [1, 2, 9007199254740993], \"n\": "
+static const char two[] = "{\"x\": [1, 2.5, -3, 4e2], \"age\": 7, \"tokens\": [1, 2, 9007199254740993], \"n\": "
                           "-5, \"kind\": \"owl\", \"label\": 2}\n"
                           "\n"
                           "{\"label\": 0, \"kind\": \"c\\u00e4t\", \"n\": 0, \"tokens\": [0, 0, 0], \"age\": "

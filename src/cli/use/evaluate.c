@@ -83,10 +83,11 @@ static status evaluate_shared(const evaluator_request *request, int64_t workers,
     return st;
 }
 
-/* The data: as the command line says, else validation_data_path. */
-static status choose_data(const args *a, const trained_model *s, const char **ret, error *err)
+/* The data: as the command line says, which may list several, else validation_data_path. */
+static status choose_data(const args *a, const trained_model *s, const char **ret, bool *ret_is_list, error *err)
 {
     TRY(trained_model_data(a, ret, err));
+    *ret_is_list = *ret != NULL;
     if (!*ret)
         *ret = config_str(s->config, "validation_data_path");
     return *ret ? OK
@@ -134,10 +135,11 @@ static status check_several(const args *a, size_t n, error *err)
 static status evaluate_files(const args *a, trained_model *s, arena *memory, error *err)
 {
     size_t n;
+    bool is_list;
     const char *data = NULL;
     const evaluation_files *files;
-    TRY(choose_data(a, s, &data, err));
-    TRY(evaluation_files_read(a, data, memory, &files, &n, err));
+    TRY(choose_data(a, s, &data, &is_list, err));
+    TRY(evaluation_files_read(a, data, is_list, memory, &files, &n, err));
     TRY(check_several(a, n, err));
     if (n == 1)
         return evaluate_one(a, s, files, NULL, err);

@@ -65,13 +65,12 @@ static status check_names(const evaluation_files *files, size_t n, error *err)
     return OK;
 }
 
-status evaluation_files_read(const args *a, const char *data, arena *memory, const evaluation_files **ret,
-                             size_t *ret_n, error *err)
+status evaluation_files_read(const args *a, const char *data, bool is_list, arena *memory,
+                             const evaluation_files **ret, size_t *ret_n, error *err)
 {
     size_t n = 1;
     const char *how = args_text(a, "auto-names"), **paths = &data;
-    bool is_one = data_paths_are_named(data) || fs_exists(data);
-    if (!is_one)
+    if (is_list && !data_paths_are_named(data) && !fs_exists(data))
         paths = split(data, memory, &n);
     evaluation_files *files = arena_alloc(memory, n * sizeof *files);
     for (size_t i = 0; i < n; i++)

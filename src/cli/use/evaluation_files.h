@@ -16,9 +16,9 @@ typedef struct evaluation_files {
     const char *predictions; /* likewise */
 } evaluation_files;
 
-/* `data` is one path where there is such a file, or where it is the text of an object of paths. In `memory`.
- * E_USAGE: other numbers of files than of data, two data of one name. */
-MUST_USE status evaluation_files_read(const args *a, const char *data, arena *memory, const evaluation_files **ret,
-                                      size_t *ret_n, error *err);
+/* `data` is one path unless it `is_list`, which there is no file of, and which is no text of an object of paths. In
+ * `memory`. E_USAGE: other numbers of files than of data, two data of one name. */
+MUST_USE status evaluation_files_read(const args *a, const char *data, bool is_list, arena *memory,
+                                      const evaluation_files **ret, size_t *ret_n, error *err);
 
 #endif

@@ -3,37 +3,13 @@
  * All files are turned into numbers at opening, one behind the other, so everything that can be wrong with them is
  * found then.
  */
-#include "data/reader.h"
+#include "data/csv_rows.h"
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
-#include "data/column.h"
-#include "data/csv.h"
-#include "data/csv_texts.h"
-#include "data/index/shards.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct csv_file {
-    char *name;
-    size_t first;               /* its first row */
-} csv_file;
-
-typedef struct csv_reader {
-    dataset base;
-    csv_file *files;            /* [n_files] */
-    size_t n_files, files_cap;
-    uint32_t *lines;            /* where each row begins in its file */
-    size_t n, n_numbers;        /* columns: numbers, then categories, then the label */
-    column *columns;
-    csv_texts texts;
-    bool has_label;
-    column unread_label;        /* where labels are not read: its words, if there are any */
-    int64_t *sizes;             /* of the categories */
-    size_t n_columns;           /* of the files, which have as many; 0: none is read yet */
-    char *vocabulary;
-} csv_reader;
 
 static void close_reader(dataset *d)
 {
@@ -178,65 +154,6 @@ static status choose_texts(csv_reader *r, const csv_reader_options *o, const jso
     return csv_texts_open(&r->texts, &how, err);
 }
 
-/* By its name in the first line or in dataset_reader.columns, or else by its number from 0. */
-static status find_column(const csv_reader *r, const csv *c, const char *const *names, const char *name, size_t *ret,
-                          error *err)
-{
-    size_t i = 0;
-    while (i < r->n_columns && !(names[i] && strcmp(names[i], name) == 0))
-        i++;
-    char *end = NULL;
-    if (i == r->n_columns && name[0] >= '0' && name[0] <= '9') {
-        unsigned long long number = strtoull(name, &end, 10);
-        if (!*end && number < r->n_columns)
-            i = (size_t)number;
-    }
-    *ret = i;
-    if (i < r->n_columns)
-        return OK;
-    const char *near = config_did_you_mean(name, names, names[0] ? r->n_columns : 0);
-    return FAIL(err, E_DATA, "'%s': has no column '%s' among its %zu%s%s%s", c->origin, name,
-                r->n_columns, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-}
-
-/* Where the label stands among the names that the configuration gives; behind them: nowhere. */
-static size_t label_place(const csv_reader_options *o)
-{
-    size_t i = 0, given = json_array_size(o->columns);
-    while (i < given && !(o->label && strcmp(json_string_value(json_array_get(o->columns, i)),
-                                             o->label) == 0))
-        i++;
-    return i;
-}
-
-/* A file's first row has been read; `columns` are the names it lacks. */
-static status find_columns(csv_reader *r, const csv_reader_options *o, const csv *c, error *err)
-{
-    size_t given = json_array_size(o->columns), skipped = label_place(o);
-    if (r->n_columns && r->n_columns != c->n_cells)
-        return FAIL(err, E_DATA, "'%s': has %zu columns, and '%s', which is the same table, %zu", c->origin,
-                    c->n_cells, r->files[0].name, r->n_columns);
-    r->n_columns = c->n_cells;
-    bool lacks_label = o->without_labels && skipped < given && given == r->n_columns + 1;
-    if (given && given != r->n_columns && !lacks_label)
-        return FAIL(err, E_DATA, "'%s': line %zu has %zu columns, dataset_reader.columns names %zu",
-                    c->origin, c->row_line, r->n_columns, given);
-    const char **names = xcalloc(r->n_columns + 1, sizeof *names);
-    for (size_t i = 0; i < r->n_columns; i++) {
-        size_t place = i + (lacks_label && i >= skipped);
-        names[i] = given       ? json_string_value(json_array_get(o->columns, place))
-                   : o->header ? csv_cell(c, i)
-                               : NULL;
-    }
-    status st = OK;
-    for (size_t i = 0; i < r->n && st == OK; i++)
-        st = find_column(r, c, names, r->columns[i].name, &r->columns[i].place, err);
-    for (size_t i = 0; i < CSV_TEXTS && r->texts.columns[i].name && st == OK; i++)
-        st = find_column(r, c, names, r->texts.columns[i].name, &r->texts.columns[i].place, err);
-    free(names);
-    return st;
-}
-
 /* --- vocabulary --- */
 
 enum { NUMERIC, CATEGORICAL, LABEL };
@@ -305,8 +222,6 @@ static status take_row(csv_reader *r, const csv_reader_options *o, const csv *c,
         TRYF(column_take(&r->columns[i], row, is_missing(o->missing, word) ? NULL : word, err), err,
              "'%s': line %zu", c->origin, c->row_line);
     }
-    if (r->texts.encoder)
-        TRYF(csv_texts_take(&r->texts, c, err), err, "'%s': line %zu", c->origin, c->row_line);
     r->lines[row] = (uint32_t)c->row_line;
     return OK;
 }
@@ -323,54 +238,47 @@ static size_t count_lines(const shards *files)
     return n;
 }
 
-/* Of one file; *rows counts those of all. */
-static status read_rows(csv_reader *r, const csv_reader_options *o, csv *c, size_t most, size_t *rows, error *err)
+/* Of one file after the other. */
+typedef struct reading {
+    csv_reader *r;
+    const csv_reader_options *o;
+    size_t most, rows;              /* of all */
+} reading;
+
+static status take_next(void *user, const csv *c, error *err)
 {
-    bool more;
-    TRY(csv_next(c, &more, err));
-    if (more)
-        TRY(find_columns(r, o, c, err));
-    if (more && o->header)
-        TRY(csv_next(c, &more, err));
-    while (more) {
-        BUG_ON(*rows >= most);
-        TRY(take_row(r, o, c, (*rows)++, err));
-        TRY(csv_next(c, &more, err));
-    }
-    return OK;
+    reading *t = user;
+    BUG_ON(t->rows >= t->most);
+    return take_row(t->r, t->o, c, t->rows++, err);
 }
 
-static status read_file(csv_reader *r, const csv_reader_options *o, const record_source *file, size_t most,
-                        size_t *rows, error *err)
+static status read_file(reading *t, const record_source *file, error *err)
 {
-    csv c;
+    csv_reader *r = t->r;
     GROW(r->files, r->files_cap, r->n_files + 1);
-    r->files[r->n_files++] = (csv_file){.name = xstrdup(file->name), .first = *rows};
-    csv_open(&c, file->data, file->bytes, o->separator, file->name);
-    status st = read_rows(r, o, &c, most, rows, err);
-    csv_close(&c);
-    return st;
+    r->files[r->n_files++] = (csv_file){.name = xstrdup(file->name), .first = t->rows};
+    return csv_rows_each(r, t->o, file, take_next, t, err);
 }
 
 static status read_files(csv_reader *r, const csv_reader_options *o, const shards *files, const char *path, error *err)
 {
-    size_t most = count_lines(files), rows = 0;
+    reading t = {.r = r, .o = o, .most = count_lines(files)};
     void *lines = NULL;
-    TRY(mem_alloc(most * sizeof *r->lines, "the lines of rows", &lines, err));
+    TRY(mem_alloc(t.most * sizeof *r->lines, "the lines of rows", &lines, err));
     r->lines = lines;
     for (size_t i = 0; i < r->n; i++)
-        TRY(column_begin(&r->columns[i], most, err));
+        TRY(column_begin(&r->columns[i], t.most, err));
     for (size_t i = 0; i < files->n; i++) {
-        size_t before = rows;
-        TRY(read_file(r, o, &files->at[i].source, most, &rows, err));
-        if (rows == before && files->n > 1)
+        size_t before = t.rows;
+        TRY(read_file(&t, &files->at[i].source, err));
+        if (t.rows == before && files->n > 1)
             LOG_W("EMPTY", "file=%s holds no rows of data: it is passed over", files->at[i].name);
     }
-    if (rows == 0)
+    if (t.rows == 0)
         return FAIL(err, E_DATA, "'%s': %s", path, shards_bytes(files) ? "has no rows of data" : "is empty");
     for (size_t i = 0; i < r->n; i++)
-        column_finish(&r->columns[i], rows);
-    r->base.examples = (int64_t)rows;
+        column_finish(&r->columns[i], t.rows);
+    r->base.examples = (int64_t)t.rows;
     return OK;
 }
 
@@ -398,6 +306,51 @@ static void csv_reader_describe_fields(csv_reader *r)
     else if (label)
         d->fields[d->n_fields++] =
             (data_field){.name = "label", .dtype = DT_I64, .classes = column_size(label)};
+}
+
+/* --- texts --- */
+
+typedef struct text_rows {
+    csv_reader *r;
+    const csv_reader_options *o;
+    const shards *files;
+} text_rows;
+
+static status add_text(void *user, const csv *c, error *err)
+{
+    return csv_texts_add(user, c, err);
+}
+
+/* All rows have been read before, so each has its cells. */
+static status each_text(void *user, csv_texts_maker *m, error *err)
+{
+    const text_rows *t = user;
+    status st = OK;
+    for (size_t i = 0; i < t->files->n && st == OK; i++)
+        st = csv_rows_each(t->r, t->o, &t->files->at[i].source, add_text, m, err);
+    return st;
+}
+
+static status make_texts(csv_reader *r, const csv_reader_options *o, const shards *files, const char *path, error *err)
+{
+    text_rows rows = {.r = r, .o = o, .files = files};
+    buf said = BUF_INIT;
+    if (!r->texts.encoder)
+        return OK;
+    buf_addf(&said, "%c header=%d without_labels=%d text=%s pair=%s label=%s\n", o->separator, o->header,
+             o->without_labels, o->text, o->pair ? o->pair : "", o->label ? o->label : "");
+    for (size_t i = 0; i < json_array_size(o->columns); i++)
+        buf_addf(&said, "%s\n", json_string_value(json_array_get(o->columns, i)));
+    status st = csv_texts_make(&r->texts,
+                               &(csv_texts_source){.files = files,
+                                                   .path = path,
+                                                   .options = said.data,
+                                                   .rows = (size_t)r->base.examples,
+                                                   .each = each_text,
+                                                   .user = &rows},
+                               err);
+    buf_fini(&said);
+    return st;
 }
 
 static status take_lengths(csv_reader *r, error *err)
@@ -431,6 +384,7 @@ status csv_reader_open(const csv_reader_options *options, const char *path, data
         TRY_OUT(st, load_vocabulary(r, known, options->vocabulary, err));
     TRY_OUT(st, choose_texts(r, options, known, err));
     TRY_OUT(st, read_files(r, options, &files, path, err));
+    TRY_OUT(st, make_texts(r, options, &files, path, err));
     TRY_OUT(st, take_lengths(r, err));
     csv_reader_describe_fields(r);
     csv_reader_write_vocabulary(r);

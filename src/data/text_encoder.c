@@ -35,10 +35,17 @@ static scratch_pool *pool_create(void)
     return p;
 }
 
+static void pool_empty(scratch_pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    while (p->n > 0)
+        tokenizer_scratch_destroy(&p->at[--p->n]);
+    pthread_mutex_unlock(&p->lock);
+}
+
 static void pool_destroy(scratch_pool *p)
 {
-    for (size_t i = 0; i < p->n; i++)
-        tokenizer_scratch_destroy(&p->at[i]);
+    pool_empty(p);
     free(p->at);
     pthread_mutex_destroy(&p->lock);
     free(p);
@@ -71,12 +78,12 @@ static status check_room(const text_encoder *e, const text_encoder_options *o, e
     const tokenizer_options how = {.truncation = &none, .padding = &e->no_padding};
     const tokenizer_input empty = {.text = "", .bytes = 0};
     tokenizer_encodings all = {.n = 0};
-    tokenizer_scratch *s = borrow(e);
+    tokenizer_scratch *s = tokenizer_scratch_create();
     status st = tokenizer_encode(e->tokenizer, &empty, e->has_pair ? &empty : NULL, &how, s, &all, err);
     if (st == OK && all.whole >= (size_t)e->most)
         st = FAIL(err, E_CONFIG, "%s: most: %" PRId64 " tokens leave no room beside the tokenizer's %zu special ones",
                   o->tokenizer.option, e->most, all.whole);
-    give_back(e, s);
+    tokenizer_scratch_destroy(&s);
     return st;
 }
 
@@ -170,6 +177,11 @@ void text_encoder_destroy(text_encoder **e)
     text_words_destroy(&(*e)->words);
     free(*e);
     *e = NULL;
+}
+
+void text_encoder_rest(const text_encoder *e)
+{
+    pool_empty(e->pool);
 }
 
 void text_encoder_tell(const text_encoder *e, json_t *vocabulary)

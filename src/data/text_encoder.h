@@ -62,6 +62,8 @@ void text_encoder_learn(text_encoder *e, const json_t *counted);
  * many it would have if nothing were cut off. ret: [most] of each field; NULL: they are counted only. */
 MUST_USE status text_encoder_take(const text_encoder *e, const tokenizer_input *first, const tokenizer_input *second,
                                   void *const *ret, size_t *ret_tokens, size_t *ret_whole, error *err);
+/* Nothing will be encoded for a while: memory that encoding took, megabytes a thread, is given back. */
+void text_encoder_rest(const text_encoder *e);
 /* Ids and types, n <= most, into the fields; types NULL: all 0. */
 void text_encoder_put(const text_encoder *e, const int32_t *ids, const int32_t *types, size_t n, void *const *ret);
 

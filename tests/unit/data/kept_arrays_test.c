@@ -1,6 +1,6 @@
 /* Arrays that are made of data files and kept: made once by several processes, mapped by all, never believed when they
- * are torn, damaged or of other data, and in memory where they cannot be kept. What the readers `text` and
- * `transformer_squad` make so is the same either way, and is in nobody's heap. */
+ * are torn, damaged or of other data, and in memory where they cannot be kept. What the readers `text`,
+ * `transformer_squad` and `csv` make so is the same either way, and is in nobody's heap. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -324,6 +324,28 @@ static void test_squad(void **state)
     free(tokenizer);
 }
 
+static void test_texts_of_tables(void **state)
+{
+    char *tokenizer = tokenizer_path();
+    buf b = BUF_INIT;
+    buf_adds(&b, "t,number,label\n");
+    for (int i = 0; b.size <= INDEX_KEPT_BYTES; i++) {
+        buf_adds(&b, "\"a");
+        for (int k = 0; k < 30 + i % 11; k++)
+            buf_adds(&b, k % 3 ? " word" : ", a word");
+        buf_addf(&b, "\",%d,%s\n", i, i % 2 ? "yes" : "no");
+    }
+    char *path = test_file(folder_path(), "table.csv", &b);
+    char *reader = xasprintf("{tokenizer: '%s', text: 't', numeric: ['number'], label: 'label', "
+                             "max_sequence_length: 48}", tokenizer);
+    size_t rows = b.size / 150;
+    check_reader("csv", reader, path, ".texts", *state, SLACK + rows * 32); /* lines, numbers, labels, lengths */
+    buf_fini(&b);
+    free(reader);
+    free(path);
+    free(tokenizer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +357,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_without_a_cache, cache_fresh, cache_drop),
         cmocka_unit_test_setup_teardown(test_text, cache_fresh, cache_drop),
         cmocka_unit_test_setup_teardown(test_squad, cache_fresh, cache_drop),
+        cmocka_unit_test_setup_teardown(test_texts_of_tables, cache_fresh, cache_drop),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -109,11 +109,14 @@ static void test_a_row_of_padding_has_the_bits_of_any_number_of_threads(void **s
     assert_both_agree_on(&wide, 2);
 }
 
-/* A place that is not there, at number `at` of the indices. */
+/* A place that is not there, at number `at` of the operand that names places. */
 static void spoil(const both_case *c, const graph *g, exec *e, int64_t at, int64_t bad)
 {
+    char name[] = "0";
+    while (c->in[*name - '0'].type != DT_I64)
+        ++*name;
     both_fill(c, g, e);
-    ((int64_t *)exec_input(e, 0, "1", NULL))[at] = bad;
+    ((int64_t *)exec_input(e, 0, name, NULL))[at] = bad;
 }
 
 static void expect_fault(const both_case *c, int64_t at, int64_t bad, const char *text)
@@ -147,6 +150,11 @@ static void test_a_place_that_is_not_there_is_named(void **state)
     expect_fault(&put, 2, -6, "y: number 2 of '1' is outside -5..4");
     const both_case back = {"", OP_GATHER_BWD, 2, {F32(3, 9), I64(3)}, BACK(0, 5, 9)};
     expect_fault(&back, 1, 5, "y: number 1 of '1' is outside -5..4");
+    const both_case regions = {"", OP_ROI_ALIGN, 3,
+                               {F32(2, 5, 7, 6), F32(3, 4), NAMING(PICKS(2, 1), 3)},
+                               ATTR(roi_attr, .rows = 3, .columns = 4, .ratio = 2, .scale = 0.5f)};
+    expect_fault(&regions, 1, 2, "y: number 1 of '2' is outside 0..1");
+    expect_fault(&regions, 2, -1, "y: number 2 of '2' is outside 0..1");
 }
 
 static void test_reductions_of_bytes_are_refused_as_on_the_cpu(void **state)

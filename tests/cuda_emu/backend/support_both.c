@@ -114,15 +114,23 @@ static void put(void *to, dtype type, int64_t i, float x, int64_t whole)
 }
 
 /* Rows take turns as long as they have picks. */
-static void fill_picks(const both_case *c, int64_t *at)
+static void fill_picks(const both_case *c, int32_t i, int64_t *at)
 {
-    int64_t left = graph_shape_elements(&c->in[1].shape);
+    int64_t left = graph_shape_elements(&c->in[i].shape);
     for (int64_t turn = 0; left > 0; turn++)
         for (int64_t row = 0; row < BOTH_ROWS && left > 0; row++)
-            if (turn < c->in[1].picks[row]) {
+            if (turn < c->in[i].picks[row]) {
                 *at++ = row;
                 left--;
             }
+}
+
+static bool has_picks(const both_case *c)
+{
+    for (int32_t i = 0; i < c->n_in; i++)
+        if (c->in[i].picks)
+            return true;
+    return false;
 }
 
 void both_fill(const both_case *c, const graph *g, exec *e)
@@ -149,11 +157,11 @@ void both_fill(const both_case *c, const graph *g, exec *e)
                                  : (int64_t)rng_below(&r, at, 19) - 9;
             float x = rng_below(&r, at + 1, 12) ? rng_normal(&r, (uint64_t)k)
                                                 : special[rng_below(&r, at + 2, COUNT_OF(special))];
-            put(to, c->in[i].type, k, c->in[1].picks ? 1 + rng_normal(&r, (uint64_t)k) / 128 : x, whole);
+            put(to, c->in[i].type, k, has_picks(c) ? 1 + rng_normal(&r, (uint64_t)k) / 128 : x, whole);
         }
+        if (c->in[i].picks)
+            fill_picks(c, i, to);
     }
-    if (c->in[1].picks)
-        fill_picks(c, exec_input(e, 0, "1", NULL));
 }
 
 static void compare(const both_case *c, const graph_value *v, const void *got, const void *want)

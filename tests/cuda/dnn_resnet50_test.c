@@ -4,14 +4,16 @@
  * (trainer.half_weight_gradients) are sums over pieces where the result is small: one block a tile would leave
  * most of the GPU idle.
  *
- * And that plans made in several threads are those made one after another. PLAN_THREADS=2 in the environment
- * times, in place of this, how long so many threads take over all of them with gradients in float32, as they
- * are by default.
+ * And that plans made in several threads are those made one after another.
+ *
+ * In place of this, by the environment: EVERY_ENGINE=1 prints each engine there is for gradients of weights in
+ * float32, as they are by default; PLAN_THREADS=2 times how long so many threads take over all plans with these.
  */
 #include "support_dnn.h"
 
 #include "backend/cuda/library/api.h"
 #include "backend/cuda/library/dnn_conv.h"
+#include "backend/cuda/library/dnn_desc.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 
@@ -53,6 +55,13 @@ static char *engine_of(dnn_desc plan)
     if (end)
         end[2] = '\0';
     return xstrdup(engine);
+}
+
+/* But for the code that it was compiled to. */
+static void engine_print(const char *engine)
+{
+    const char *code = strstr(engine, ",\"payload\"");
+    printf("%.*s\n", (int)(code ? code - engine : (long)strlen(engine)), engine);
 }
 
 /* Keeps what the library writes down of a plan whose workspace is asked for. */
@@ -119,9 +128,10 @@ static void plan(const struct shape *s, conv_part makes)
     if (dnn_conv_plan(&in.program, &t, makes, &g, &err) != OK)
         fail_msg("%s of %lld channels of %d: %s", names[makes], (long long)s->channels, s->size, err.text);
     const char *engine = engines[n_engines - 1];
-    printf("%-2s %4lld -> %4lld, %3d x %-3d, kernel %d, step %d: workspace %zu, %s\n", names[makes],
+    printf("%-2s %4lld -> %4lld, %3d x %-3d, kernel %d, step %d: workspace %zu, ", names[makes],
            (long long)s->channels, (long long)s->maps, s->size, s->size, s->kernel, s->stride,
-           dnn_scratch_bytes(g), engine);
+           dnn_scratch_bytes(g));
+    engine_print(engine);
     int64_t weights = s->maps * s->channels * s->kernel * s->kernel;
     if (makes == PART_W && weights <= SMALL &&
         !has_pieces(engine, dnn_scratch_bytes(g), weights))
@@ -255,6 +265,69 @@ static void what_was_refused_is_told_again(void **state)
     forget_engines();
 }
 
+/* What cuDNN says of an engine that shall cut its sums: knobs as cudnn_graph.h numbers them. */
+static void ask_for_pieces(dnn_desc config)
+{
+    enum { KNOB_CHOICE = 7, KNOB_TYPE = 600, KNOB_VALUE = 601, IS_KNOB = 9, CONFIG_KNOBS = 302, SPLIT_K_SLC = 17 };
+    dnn_desc engine = NULL;
+    int64_t n = 0;
+    assert_int_equal(api.cudnnBackendCreateDescriptor(DNN_ENGINE, &engine), API_SUCCESS);
+    assert_int_equal(real_get(config, DNN_CONFIG_ENGINE, DNN_IS_DESCRIPTOR, 1, &n, &engine), API_SUCCESS);
+    for (int64_t pieces = 4; pieces <= 64; pieces *= 4) {
+        error err = ERROR_INIT;
+        dnn_desc knob = NULL, cut = NULL;
+        status st = dnn_describe(KNOB_CHOICE,
+                                 DNN_ATTRIBUTES({KNOB_TYPE, IS_KNOB, 1, &(unsigned){SPLIT_K_SLC}},
+                                                {KNOB_VALUE, DNN_IS_INT64, 1, &pieces}),
+                                 &knob, &err);
+        if (st == OK)
+            st = dnn_describe(DNN_CONFIG,
+                              DNN_ATTRIBUTES({DNN_CONFIG_ENGINE, DNN_IS_DESCRIPTOR, 1, &engine},
+                                             {CONFIG_KNOBS, DNN_IS_DESCRIPTOR, 1, &knob}),
+                              &cut, &err);
+        printf("    in %d pieces: %s\n", (int)pieces, st == OK ? "taken" : err.text);
+        error_clear(&err);
+        dnn_destroy(&cut);
+        dnn_destroy(&knob);
+    }
+    dnn_destroy(&engine);
+}
+
+/* None will do, so that all are asked for. */
+static unsigned get_too_much(dnn_desc d, unsigned name, unsigned type, int64_t wanted, int64_t *ret_n, void *ret)
+{
+    unsigned result = get(d, name, type, wanted, ret_n, ret);
+    if (name == DNN_PLAN_WORKSPACE) {
+        printf("    workspace %lld, ", (long long)*(int64_t *)ret);
+        engine_print(engines[n_engines - 1]);
+        *(int64_t *)ret = INT64_MAX;
+    }
+    if (name == DNN_HEURISTICS_RESULTS && *ret_n > 0)
+        ask_for_pieces(*(dnn_desc *)ret);
+    return result;
+}
+
+static void print_every_engine(void **state)
+{
+    (void)state;
+    scene in;
+    scene_begin(&in);
+    api.cudnnBackendGetAttribute = get_too_much;
+    for (const struct shape *s = shapes + 1; s < shapes + COUNT_OF(shapes); s++) {
+        dnn_graph *g = NULL;
+        conv_task t = task_of(s);
+        if (s->kernel == 1)
+            continue;
+        t.w.type = DT_F32;
+        printf("%lld -> %lld, %d x %d, kernel %d, step %d\n", (long long)s->channels, (long long)s->maps, s->size,
+               s->size, s->kernel, s->stride);
+        assert_int_equal(dnn_conv_plan(&in.program, &t, PART_W, &g, NULL), E_UNSUPPORTED);
+        assert_true(n_engines > 0);
+        forget_engines();
+    }
+    scene_end(&in);
+}
+
 /* But for the first layer's, whose gradient in float32 cuDNN refuses. */
 static void time_them(void **state)
 {
@@ -271,6 +344,7 @@ static void time_them(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest timing = cmocka_unit_test(time_them);
+    const struct CMUnitTest listing = cmocka_unit_test(print_every_engine);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_them),
         cmocka_unit_test(four_channels_in_float32_are_planned),
@@ -283,5 +357,7 @@ int main(int argc, char **argv)
         real_get = api.cudnnBackendGetAttribute;
         api.cudnnBackendGetAttribute = get;
     }
+    if (getenv("EVERY_ENGINE"))
+        return dnn_tests_run(argc, argv, &listing, 1);
     return dnn_tests_run(argc, argv, tests, COUNT_OF(tests));
 }

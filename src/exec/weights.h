@@ -17,7 +17,8 @@
 #include "common/base/span.h"
 #include "common/net/net.h"
 #include "exec/exec.h"
-#include "exec/variant.h"
+
+struct part_event;              /* exec/variant.h */
 
 typedef struct weight_store_ops {
     bool keeps_gradients;   /* on the device: they are handed over there, before they are made */
@@ -33,7 +34,7 @@ typedef struct weight_store_ops {
     /* Where one of these is NULL there is nothing to do. */
 
     /* The device was given all that reads the weights of these parts and makes their gradients; n > 0. */
-    MUST_USE status (*made)(weight_store *s, exec *e, const part_event *parts, size_t n, error *err);
+    MUST_USE status (*made)(weight_store *s, exec *e, const struct part_event *parts, size_t n, error *err);
     /* An exec that was created with this store reads weights from here on. */
     MUST_USE status (*join)(weight_store *s, exec *e, error *err);
     /* Weights of a part have arrived. No run reads the part: none began that needs it, or it was `ready`.
@@ -53,7 +54,7 @@ struct weight_store {
     net_memory memory;      /* to be told of memory that servers share; {0}: does not care */
 };
 
-static inline status weight_store_made(weight_store *s, exec *e, const part_event *parts, size_t n,
+static inline status weight_store_made(weight_store *s, exec *e, const struct part_event *parts, size_t n,
                                        error *err)
 {
     return s->ops->made && n ? s->ops->made(s, e, parts, n, err) : OK;

@@ -96,7 +96,7 @@ static KERNEL(CHANNEL_THREADS, backward_lines, launch_batch_norm_call c, int apa
     }
 }
 
-/* A thread has the same four channels of all its rows. */
+/* A thread has the same four channels of all its rows, of which MAP_AHEAD are on their way at a time. */
 template <typename M>
 static KERNEL(FOLD_THREADS, map_channels, M map, const typename M::line *lines, int64_t rows,
               int64_t channels)
@@ -106,9 +106,19 @@ static KERNEL(FOLD_THREADS, map_channels, M map, const typename M::line *lines, 
     for (int j = 0; j < 4; j++)
         if (IN(i + j < channels))
             l[j] = lines[i + j];
+    int64_t step = (int64_t)gridDim.y * blockDim.y;
     for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < rows && i < channels;
-         r += (int64_t)gridDim.y * blockDim.y)
-        map.four(r * LD(channels), i, channels, l);
+         r += MAP_AHEAD * step) {
+        typename M::piece ahead[MAP_AHEAD];
+#pragma unroll
+        for (int j = 0; j < MAP_AHEAD; j++)
+            if (r + j * step < rows)
+                ahead[j] = map.fetch((r + j * step) * LD(channels), i, channels);
+#pragma unroll
+        for (int j = 0; j < MAP_AHEAD; j++)
+            if (r + j * step < rows)
+                map.four(ahead[j], (r + j * step) * LD(channels), i, channels, l);
+    }
 }
 
 enum { ROWS_OF_THREAD = 8 }; /* at least, so that reading the lines pays */
@@ -132,14 +142,19 @@ static void map_all(cuda_stream stream, const launch_batch_norm_call *c, M map)
 /* What a chain makes of y as it is stored, or would be if others read it too. */
 struct chained_map {
     typedef channel_line line;
+    typedef any_stored piece;
     forward_map<any_floats, any_floats> map;
     dtype stored_as;
     light_chain chain;
 
-    __device__ __forceinline__ void four(int64_t at, int64_t i, int64_t n,
+    __device__ __forceinline__ piece fetch(int64_t at, int64_t i, int64_t n) const
+    {
+        return map.fetch(at, i, n);
+    }
+    __device__ __forceinline__ void four(const piece &p, int64_t at, int64_t i, int64_t n,
                                          const channel_line l[4]) const
     {
-        quad q = map.make(at, i, n, l);
+        quad q = map.make(p, l);
         if (map.y.x)
             quad_store(map.y + at, i, n, map.aligned, q);
         chain_round(q.v, stored_as);
@@ -205,12 +220,14 @@ template <typename T> struct relu_gradients {
     {
         return gradient_of_relu<T>(lines[k].forward, x, to_float(dy[at]));
     }
-    __device__ __forceinline__ quad fetch(int64_t at, int64_t i, int64_t n) const
+    typedef as_stored<4, T> piece;
+    __device__ __forceinline__ piece fetch(int64_t at, int64_t i, int64_t n) const
     {
-        return quad_load(dy + at, i, n, aligned);
+        return stored_load<4>(dy + at, i, n, aligned);
     }
-    __device__ __forceinline__ quad four(quad d, int64_t, int64_t i, int64_t n, const quad &x) const
+    __device__ __forceinline__ quad four(const piece &p, int64_t, int64_t i, int64_t n, const quad &x) const
     {
+        quad d = floats_of(p);
         for (int j = 0; j < 4; j++)
             if (IN(i + j < n))
                 d.v[j] = gradient_of_relu<T>(lines[i + j].forward, x.v[j], d.v[j]);
@@ -222,31 +239,31 @@ template <typename T> struct relu_gradients {
 struct chained_gradients {
     light_chain chain;
 
-    __device__ __forceinline__ quad fetch(int64_t, int64_t, int64_t) const
+    struct piece {
+    };
+    __device__ __forceinline__ piece fetch(int64_t, int64_t, int64_t) const
     {
         return {};
     }
-    __device__ __forceinline__ quad four(quad d, int64_t at, int64_t i, int64_t n, const quad &) const
+    __device__ __forceinline__ quad four(piece, int64_t at, int64_t i, int64_t n, const quad &) const
     {
+        quad d = {};
         chain.from_source(d.v, (uint32_t)(at + i), n - i);
         return d;
     }
 };
 
-template <typename T> struct relu_backward_map {
+template <typename T> struct relu_backward_map : gradient_map<T> {
     typedef both_lines line;
-    T *dx;
-    const T *dy, *x;
-    bool aligned;
 
-    __device__ __forceinline__ void four(int64_t at, int64_t i, int64_t n,
-                                         const both_lines l[4]) const
+    __device__ __forceinline__ void four(const typename gradient_map<T>::piece &p, int64_t at, int64_t i,
+                                         int64_t n, const both_lines l[4]) const
     {
-        quad d = quad_load(dy + at, i, n, aligned), q = quad_load(x + at, i, n, aligned);
+        quad d = floats_of(p.dy), h = floats_of(p.x);
         for (int j = 0; j < 4; j++)
-            d.v[j] = gradient_through(l[j].backward, q.v[j],
-                                      gradient_of_relu<T>(l[j].forward, q.v[j], d.v[j]));
-        quad_store(dx + at, i, n, aligned, d);
+            d.v[j] = gradient_through(l[j].backward, h.v[j],
+                                      gradient_of_relu<T>(l[j].forward, h.v[j], d.v[j]));
+        quad_store(this->dx + at, i, n, this->aligned, d);
     }
 };
 
@@ -300,9 +317,9 @@ static void backward(cuda_stream stream, const launch_batch_norm_call *c, const 
            (const float *)b.dscale, (const float *)b.dbias, each);
     aligned = aligned && rows_aligned(dx, 4);
     if (dx && c->relu_bias)
-        map_all(stream, c, relu_backward_map<T>{dx, dy, x, aligned});
+        map_all(stream, c, relu_backward_map<T>{{dx, dy, x, aligned}});
     else if (dx)
-        map_all(stream, c, backward_map<T>{dx, dy, x, aligned});
+        map_all(stream, c, backward_map<T>{{dx, dy, x, aligned}});
 }
 
 void launch_batch_norm_bwd(cuda_stream stream, const launch_batch_norm_call *c, void *dx,

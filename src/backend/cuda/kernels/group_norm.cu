@@ -139,6 +139,6 @@ void launch_group_norm_bwd(cuda_stream stream, const launch_group_norm_call *c, 
         LAUNCH(backward_lines, dim3(blocks_for(all, ROW_WARPS)), dim3(32, ROW_WARPS), 0, stream,
                lines, (const gradients *)sums, scale, mean, inverse, c->groups, all, c->per_group,
                1.0 / (double)(c->per_group * c->plane));
-        map_rows(stream, backward_map<T>{(T *)dx, d, from, aligned}, lines, rows, c->plane, rows);
+        map_rows(stream, backward_map<T>{{(T *)dx, d, from, aligned}}, lines, rows, c->plane, rows);
     });
 }

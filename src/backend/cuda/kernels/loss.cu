@@ -101,17 +101,20 @@ static KERNEL(LOSS_THREADS, sum_rows, float *loss, double *workspace, const T *x
     }
 }
 
-/* The pieces in their order: the loss, where one is wanted, and behind them the sum of weights. */
+/* Of all pieces the loss, where one is wanted, and behind them the sum of weights: every 32nd is a lane's, and the
+ * lanes are joined by a tree. */
 static KERNEL(32, sum_pieces, float *loss, double *workspace, int pieces,
               launch_loss_reduction kind)
 {
     double sum = 0.0, weights = 0.0;
-    if (threadIdx.x != 0)
-        return;
-    for (int i = 0; i < pieces; i++) {
+    for (int i = (int)threadIdx.x; i < pieces; i += 32) {
         sum += workspace[2 * i];
         weights += workspace[2 * i + 1];
     }
+    sum = row_sum<32>(sum);
+    weights = row_sum<32>(weights);
+    if (threadIdx.x != 0)
+        return;
     workspace[2 * pieces] = weights;
     if (loss)
         *loss = (float)(kind == LAUNCH_LOSS_MEAN ? sum / weights : sum);

@@ -58,15 +58,16 @@ template <typename T> struct moments_fold {
     {
         take(s, to_float(x[at]));
     }
-    typedef quad piece;
+    typedef as_stored<4, T> piece;
     enum { AHEAD = FOLD_AHEAD };
-    __device__ __forceinline__ quad fetch(int64_t at, int64_t i, int64_t n) const
+    __device__ __forceinline__ piece fetch(int64_t at, int64_t i, int64_t n) const
     {
-        return quad_load(x + at, i, n, aligned);
+        return stored_load<4>(x + at, i, n, aligned);
     }
-    __device__ __forceinline__ void four(moments s[4], const quad &q, int64_t, int64_t, int64_t,
+    __device__ __forceinline__ void four(moments s[4], const piece &p, int64_t, int64_t, int64_t,
                                          int64_t) const
     {
+        quad q = floats_of(p);
         for (int j = 0; j < 4; j++)
             take(&s[j], q.v[j]);
     }
@@ -81,14 +82,15 @@ template <typename T> struct stored_gradients {
     {
         return to_float(dy[at]);
     }
-    __device__ __forceinline__ quad fetch(int64_t at, int64_t i, int64_t n) const
+    typedef as_stored<4, T> piece;
+    __device__ __forceinline__ piece fetch(int64_t at, int64_t i, int64_t n) const
     {
-        return quad_load(dy + at, i, n, aligned);
+        return stored_load<4>(dy + at, i, n, aligned);
     }
-    __device__ __forceinline__ quad four(const quad &fetched, int64_t, int64_t, int64_t,
+    __device__ __forceinline__ quad four(const piece &fetched, int64_t, int64_t, int64_t,
                                          const quad &) const
     {
-        return fetched;
+        return floats_of(fetched);
     }
 };
 
@@ -122,20 +124,21 @@ template <typename X, typename D> struct gradients_fold {
         s->normal += d * (h - mean[k / sharing]);
     }
     struct piece {
-        quad x, dy;
+        stored_quad<X> x;
+        typename D::piece dy;
     };
     enum { AHEAD = FOLD_AHEAD };
     __device__ __forceinline__ piece fetch(int64_t at, int64_t i, int64_t n) const
     {
-        return {quad_load(x + at, i, n, aligned), dy.fetch(at, i, n)};
+        return {stored_load<4>(x + at, i, n, aligned), dy.fetch(at, i, n)};
     }
     __device__ __forceinline__ void four(gradients s[4], const piece &p, int64_t at, int64_t i,
                                          int64_t n, int64_t) const
     {
-        quad d = dy.four(p.dy, at, i, n, p.x), m = quad_load(mean, i, n, aligned);
+        quad h = floats_of(p.x), d = dy.four(p.dy, at, i, n, h), m = quad_load(mean, i, n, aligned);
         for (int j = 0; j < 4; j++) {
             s[j].plain += d.v[j];
-            s[j].normal += d.v[j] * (p.x.v[j] - m.v[j]);
+            s[j].normal += d.v[j] * (h.v[j] - m.v[j]);
         }
     }
 };
@@ -155,41 +158,62 @@ static __device__ __forceinline__ float gradient_through(const channel_line &l, 
     return dy * l.by - (x - l.mean) * l.tilt - l.level;
 }
 
-/* Y and X: pointers. */
+/*
+ * A map makes numbers four at a time, each of what stands in its place: fetch() reads what four() computes with,
+ * MAP_AHEAD of them at a time, so that as many are on their way. Y and X: pointers.
+ */
+enum { MAP_AHEAD = 4 };
+
 template <typename Y, typename X> struct forward_map {
     typedef channel_line line;
+    typedef stored_quad<X> piece;
     Y y;
     X x;
     bool aligned;
 
-    __device__ __forceinline__ quad make(int64_t at, int64_t i, int64_t n,
-                                         const channel_line l[4]) const
+    __device__ __forceinline__ piece fetch(int64_t at, int64_t i, int64_t n) const
     {
-        quad q = quad_load(x + at, i, n, aligned);
+        return stored_load<4>(x + at, i, n, aligned);
+    }
+    static __device__ __forceinline__ quad make(const piece &p, const channel_line l[4])
+    {
+        quad q = floats_of(p);
         for (int j = 0; j < 4; j++)
             q.v[j] = normalised(l[j], q.v[j]);
         return q;
     }
-    __device__ __forceinline__ void four(int64_t at, int64_t i, int64_t n,
+    __device__ __forceinline__ void four(const piece &p, int64_t at, int64_t i, int64_t n,
                                          const channel_line l[4]) const
     {
-        quad_store(y + at, i, n, aligned, make(at, i, n, l));
+        quad_store(y + at, i, n, aligned, make(p, l));
     }
 };
 
-template <typename T> struct backward_map {
-    typedef channel_line line;
+/* Without four(). */
+template <typename T> struct gradient_map {
     T *dx;
     const T *dy, *x;
     bool aligned;
 
-    __device__ __forceinline__ void four(int64_t at, int64_t i, int64_t n,
-                                         const channel_line l[4]) const
+    struct piece {
+        as_stored<4, T> dy, x;
+    };
+    __device__ __forceinline__ piece fetch(int64_t at, int64_t i, int64_t n) const
     {
-        quad d = quad_load(dy + at, i, n, aligned), q = quad_load(x + at, i, n, aligned);
+        return {stored_load<4>(dy + at, i, n, aligned), stored_load<4>(x + at, i, n, aligned)};
+    }
+};
+
+template <typename T> struct backward_map : gradient_map<T> {
+    typedef channel_line line;
+
+    __device__ __forceinline__ void four(const typename gradient_map<T>::piece &p, int64_t at, int64_t i,
+                                         int64_t n, const channel_line l[4]) const
+    {
+        quad d = floats_of(p.dy), h = floats_of(p.x);
         for (int j = 0; j < 4; j++)
-            d.v[j] = gradient_through(l[j], q.v[j], d.v[j]);
-        quad_store(dx + at, i, n, aligned, d);
+            d.v[j] = gradient_through(l[j], h.v[j], d.v[j]);
+        quad_store(this->dx + at, i, n, this->aligned, d);
     }
 };
 
@@ -200,8 +224,18 @@ static KERNEL(ROW_BLOCK<THREADS>, map_planes, M map, const typename M::line *lin
 {
     for (int64_t r = row_first(); r < rows; r += row_step()) {
         typename M::line one = lines[r % channels], l[4] = {one, one, one, one};
-        for (int64_t i = 4 * (int64_t)threadIdx.x; i < plane; i += 4 * THREADS)
-            map.four(r * LD(plane), i, plane, l);
+        int64_t at = r * LD(plane);
+        for (int64_t i = 4 * (int64_t)threadIdx.x; i < plane; i += 4 * MAP_AHEAD * THREADS) {
+            typename M::piece ahead[MAP_AHEAD];
+#pragma unroll
+            for (int j = 0; j < MAP_AHEAD; j++)
+                if (i + 4 * j * THREADS < plane)
+                    ahead[j] = map.fetch(at, i + 4 * j * THREADS, plane);
+#pragma unroll
+            for (int j = 0; j < MAP_AHEAD; j++)
+                if (i + 4 * j * THREADS < plane)
+                    map.four(ahead[j], at, i + 4 * j * THREADS, plane, l);
+        }
     }
 }
 

@@ -25,15 +25,16 @@ template <typename F, typename S, typename T> struct plain_fold : reduction<T> {
     {
         F::take(s, to_float(this->x[at]), this->kind);
     }
-    typedef quad piece;
+    typedef as_stored<4, T> piece;
     enum { AHEAD = sizeof(S) == sizeof(float) ? (int)FOLD_AHEAD : 1 }; /* others have much to compute */
-    __device__ __forceinline__ quad fetch(int64_t at, int64_t i, int64_t n) const
+    __device__ __forceinline__ piece fetch(int64_t at, int64_t i, int64_t n) const
     {
-        return quad_load(this->x + at, i, n, this->aligned);
+        return stored_load<4>(this->x + at, i, n, this->aligned);
     }
-    __device__ __forceinline__ void four(S s[4], const quad &q, int64_t, int64_t, int64_t,
+    __device__ __forceinline__ void four(S s[4], const piece &p, int64_t, int64_t, int64_t,
                                          int64_t) const
     {
+        quad q = floats_of(p);
         for (int j = 0; j < 4; j++)
             F::take(&s[j], q.v[j], this->kind);
     }

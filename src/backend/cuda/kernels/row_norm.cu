@@ -92,18 +92,6 @@ static __device__ __forceinline__ void add_columns(float *band, int64_t i, int64
     floats_store(band, i, n, aligned, sum);
 }
 
-template <int N, typename D>
-static __device__ __forceinline__ floats<N> gradients_load(const D *dy, int64_t i, int64_t n,
-                                                           bool aligned)
-{
-    return floats_load<N>(dy, i, n, aligned);
-}
-template <int N>
-static __device__ __forceinline__ quad gradients_load(any_floats dy, int64_t i, int64_t n, bool aligned)
-{
-    return quad_load(dy, i, n, aligned);
-}
-
 /* What a thread has read of a row in GROUPS accesses: gradients, and x normalised. */
 template <int GROUPS, int EACH> struct row_backward {
     floats<EACH> d[GROUPS], h[GROUPS];
@@ -116,6 +104,7 @@ static KERNEL(THREADS, row_norm_bwd, X *dx, float *dscale, float *dbias, D dy, c
               int64_t band, int64_t n, bool aligned, C behind)
 {
     enum { EACH = ROW_EACH<X>, GROUPS = HELD / EACH, STEP = EACH * THREADS };
+    typedef decltype(stored_load<EACH>(dy, 0, 0, true)) of_dy;
     int64_t first = blockIdx.x * band, stop = first + band < rows ? first + band : rows;
     floats<EACH> ds[GROUPS] = {}, db[GROUPS] = {};
     row_backward<GROUPS, EACH> row = {};
@@ -124,17 +113,25 @@ static KERNEL(THREADS, row_norm_bwd, X *dx, float *dscale, float *dbias, D dy, c
     for (int64_t r = first; r < stop; r++) {
         float m = mean ? mean[r] : 0.0f, by = inverse[r];
         gradients sum = {0.0f, 0.0f};
-        auto read = [&](int k, int64_t i) {
-            row.d[k] = gradients_load<EACH>(dy + r * n, i, n, aligned);
-            row.h[k] = floats_load<EACH>(x + r * n, i, n, aligned, m);
+        auto take = [&](int k, int64_t i, const of_dy &d, const as_stored<EACH, X> &h) {
+            row.d[k] = floats_of(d);
+            row.h[k] = floats_of(h);
             for (int j = 0; j < EACH; j++)
-                row.h[k].v[j] = (row.h[k].v[j] - m) * by;
+                row.h[k].v[j] = aligned || i + j < n ? (row.h[k].v[j] - m) * by : 0.0f;
         };
         for (int64_t base = EACH * (int64_t)threadIdx.x; base < n; base += GROUPS * STEP) {
+            of_dy d_ahead[GROUPS];
+            as_stored<EACH, X> x_ahead[GROUPS];
+#pragma unroll
+            for (int k = 0; k < GROUPS; k++)
+                if (base + k * STEP < n) {
+                    d_ahead[k] = stored_load<EACH>(dy + r * n, base + k * STEP, n, aligned);
+                    x_ahead[k] = stored_load<EACH>(x + r * n, base + k * STEP, n, aligned);
+                }
 #pragma unroll
             for (int k = 0; k < GROUPS; k++)
                 if (base + k * STEP < n)
-                    read(k, base + k * STEP);
+                    take(k, base + k * STEP, d_ahead[k], x_ahead[k]);
 #pragma unroll
             for (int k = 0; k < GROUPS; k++) {
                 int64_t i = base + k * STEP;
@@ -174,7 +171,8 @@ static KERNEL(THREADS, row_norm_bwd, X *dx, float *dscale, float *dbias, D dy, c
             continue;
         if (WIDE || C::IS_THERE) /* a chain is too long to be there several times */
             for (int64_t i = EACH * (int64_t)threadIdx.x; i < n; i += STEP) {
-                read(0, i);
+                take(0, i, stored_load<EACH>(dy + r * n, i, n, aligned),
+                     stored_load<EACH>(x + r * n, i, n, aligned));
                 finish(0, i);
             }
         else

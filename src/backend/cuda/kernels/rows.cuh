@@ -82,6 +82,47 @@ __device__ __forceinline__ void floats_store(T *y, int64_t i, int64_t n, bool al
             y[i + j] = stored<T>(q.v[j]);
 }
 
+/* The same as they lie in memory: who reads several of them before making floats of any has them all on their
+ * way, where each would else be waited for in its turn. */
+template <int N, typename T> struct as_stored {
+    enum { BYTES = N * (int)sizeof(T) < 16 ? N * (int)sizeof(T) : 16, PIECES = N * (int)sizeof(T) / BYTES };
+    typename access_of<BYTES>::type piece[PIECES];
+};
+
+template <int N, typename T>
+__device__ __forceinline__ as_stored<N, T> stored_load(const T *x, int64_t i, int64_t n, bool aligned,
+                                                       float fill = 0.0f)
+{
+    typedef as_stored<N, T> raw;
+    raw s;
+    if (aligned && i + N <= n) {
+        CHECK_ALIGNED(x + i, raw::BYTES);
+#pragma unroll
+        for (int k = 0; k < raw::PIECES; k++)
+            s.piece[k] = reinterpret_cast<const typename access_of<raw::BYTES>::type *>(x + i)[k];
+        return s;
+    }
+    T v[N];
+    for (int j = 0; j < N; j++) {
+        v[j] = stored<T>(fill);
+        if (IN(i + j < n))
+            v[j] = x[i + j];
+    }
+    memcpy(&s, v, sizeof v);
+    return s;
+}
+
+template <int N, typename T> __device__ __forceinline__ floats<N> floats_of(const as_stored<N, T> &s)
+{
+    T v[N];
+    floats<N> q;
+    memcpy(v, &s, sizeof v);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        q.v[j] = to_float(v[j]);
+    return q;
+}
+
 template <typename T>
 __device__ __forceinline__ quad quad_load(const T *x, int64_t i, int64_t n, bool aligned,
                                           float fill = 0.0f)
@@ -125,10 +166,15 @@ template <int THREADS, bool KEEP, typename T> struct row_reader {
 
     __device__ __forceinline__ void load(int64_t base)
     {
+        as_stored<EACH, T> ahead[AHEAD];
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
             if (base + k * STEP < n)
-                kept[k] = floats_load<EACH>(x, base + k * STEP, n, aligned, fill);
+                ahead[k] = stored_load<EACH>(x, base + k * STEP, n, aligned, fill);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if (base + k * STEP < n)
+                kept[k] = floats_of(ahead[k]);
     }
     __device__ __forceinline__ row_reader(const T *x_, int64_t n_, bool aligned_, float fill_ = 0.0f)
         : x(x_), n(n_), aligned(aligned_), fill(fill_)
@@ -163,6 +209,42 @@ __device__ __forceinline__ any_floats operator+(any_floats a, int64_t n)
 {
     return {(char *)a.x + n * (a.type == LAUNCH_F32 ? 4 : 2), a.type};
 }
+
+/* As as_stored: halves fill its first half. */
+struct any_stored {
+    as_stored<4, float> bits;
+    launch_type type;
+};
+
+template <int N>
+__device__ __forceinline__ any_stored stored_load(any_floats a, int64_t i, int64_t n, bool aligned)
+{
+    any_stored s = {{}, a.type};
+    if (a.type == LAUNCH_F32) {
+        s.bits = stored_load<N>((const float *)a.x, i, n, aligned);
+    } else {
+        as_stored<N, bf16> halves = stored_load<N>((const bf16 *)a.x, i, n, aligned);
+        memcpy(&s.bits, &halves, sizeof halves);
+    }
+    return s;
+}
+
+template <typename T> __device__ __forceinline__ quad floats_of_halves(const any_stored &s)
+{
+    as_stored<4, T> halves;
+    memcpy(&halves, &s.bits, sizeof halves);
+    return floats_of(halves);
+}
+
+__device__ __forceinline__ quad floats_of(const any_stored &s)
+{
+    if (s.type == LAUNCH_F32)
+        return floats_of(s.bits);
+    return s.type == LAUNCH_BF16 ? floats_of_halves<bf16>(s) : floats_of_halves<f16>(s);
+}
+
+/* What reading four numbers of these gives; X: a pointer, or any_floats. */
+template <typename X> using stored_quad = decltype(stored_load<4>(X(), 0, 0, true));
 
 __device__ __forceinline__ quad quad_load(any_floats a, int64_t i, int64_t n, bool aligned)
 {

@@ -25,6 +25,7 @@ typedef struct shape {
 static const shape shapes[] = {
     {"tiny-shakespeare", 4, 6, 6, 256, 256, 64, true, true, .type = LAUNCH_BF16},
     {"GPT-2", 32, 12, 12, 1024, 1024, 64, true, true, .type = LAUNCH_BF16},
+    {"GPT-2, a part at a time", 64, 12, 12, 1024, 1024, 64, true, true, .type = LAUNCH_BF16},
     {"GPT-2, float16", 32, 12, 12, 1024, 1024, 64, true, true, .type = LAUNCH_F16},
     {"GPT-2, dropout", 16, 12, 12, 1024, 1024, 64, true, true, .type = LAUNCH_BF16, .ratio = 0.1f},
     {"BERT", 16, 12, 12, 384, 384, 64, false, false, .type = LAUNCH_BF16},
@@ -86,17 +87,26 @@ static void both_ways_are_planned(void **state)
         error err = ERROR_INIT;
         dnn_graph *g = NULL;
         dnn_attention a = attention_of(&shapes[i]);
+        int64_t batch = 0;
         scene_begin(&s);
         if (dnn_attention_plan(&s.program, &a, &g, &err) != OK)
             fail_msg("%s, forward: %s", shapes[i].model, err.text);
-        if (dnn_attention_bwd_plan(&s.program, &a, &g, &err) != OK)
+        if (dnn_attention_bwd_plan(&s.program, &a, &batch, &g, &err) != OK)
             fail_msg("%s, backward: %s", shapes[i].model, err.text);
-        printf("%s: %.1f MB of workspace backward\n", shapes[i].model, (double)dnn_scratch_bytes(g) / 1e6);
+        printf("%s: %.1f MB of workspace backward, for %d of %d\n", shapes[i].model,
+               (double)dnn_scratch_bytes(g) / 1e6, (int)batch, (int)shapes[i].batch);
+        assert_int_equal(batch, shapes[i].batch == 64 && a.of.q_length == 1024 ? 32 : shapes[i].batch);
         scene_end(&s);
     }
 }
 
 typedef status plan_of(backend_program *p, const dnn_attention *a, dnn_graph **ret, error *err);
+
+static status plan_backward(backend_program *p, const dnn_attention *a, dnn_graph **ret, error *err)
+{
+    int64_t batch;
+    return dnn_attention_bwd_plan(p, a, &batch, ret, err);
+}
 
 static void expect_refusal(plan_of *plan, int arch, const dnn_attention *a, const char *why)
 {
@@ -128,15 +138,15 @@ static void what_is_not_cudnns_is_refused(void **state)
     half.of.k_length = 320;
     half.ratio = 0.1f;
     one.of.q_length = 1;
-    expect_refusal(dnn_attention_bwd_plan, 90, &half,
+    expect_refusal(plan_backward, 90, &half,
                    "cuDNN's gradients beside a mask or dropout may be NaN where there are "
                    "64, 192, 320 .. keys");
-    expect_refusal(dnn_attention_bwd_plan, 90, &one, "cuDNN's gradients may be NaN where there is one query");
+    expect_refusal(plan_backward, 90, &one, "cuDNN's gradients may be NaN where there is one query");
     expect_refusal(dnn_attention_plan, 90, &wide, form);
     expect_refusal(dnn_attention_plan, 90, &odd, form);
-    expect_refusal(dnn_attention_bwd_plan, 90, &whole, form);
+    expect_refusal(plan_backward, 90, &whole, form);
     expect_refusal(dnn_attention_plan, 89, &a, "cuDNN's attention is not for sm_89");
-    expect_refusal(dnn_attention_bwd_plan, 100, &a, "cuDNN's attention is not for sm_100");
+    expect_refusal(plan_backward, 100, &a, "cuDNN's attention is not for sm_100");
     expect_refusal(dnn_attention_plan, 90, &later,
                    "it has keys of the past, and cuDNN's attention is used without them");
     expect_refusal(dnn_attention_plan, 90, &much, "its mask would take 6442450944 bytes as floats, more than "

@@ -9,6 +9,7 @@
 #include "cuda_emu/machine.h"
 
 #include "backend/cuda/cuda.h"
+#include "backend/cuda/library/dnn_attention.h"
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "graph/attrs.h"
@@ -284,6 +285,42 @@ static void test_where_the_library_has_no_engine(void **state)
     fake_dnn_refuse(false);
 }
 
+/* Four of a batch, of which the workspace has room for the scores of two: each run is of a half. */
+static const form large[] = {
+    {.name = "packed, a part at a time",
+     .attr = {.q_heads = 2, .causal = true},
+     .in = {{3, {4, 10, 48}}}},
+    {.name = "bools of keys, a part at a time",
+     .attr = {.q_heads = 2},
+     .in = {{3, {4, 10, 16}}, {3, {4, 10, 16}}, {3, {4, 10, 16}}, {4, {4, 1, 1, 10}}},
+     .mask_chooses = true},
+    {.name = "floats of queries, a part at a time",
+     .in = {{4, {4, 2, 10, 8}}, {4, {4, 2, 10, 8}}, {4, {4, 2, 10, 16}}, {4, {1, 1, 10, 1}}},
+     .inside = true},
+};
+
+static void test_more_than_the_workspace_holds_is_a_part_at_a_time(void **state)
+{
+    (void)state;
+    int64_t most = dnn_attention_scratch_most;
+    dnn_attention_scratch_most = 2 * 2 * 64 * 128 * sizeof(uint16_t);
+    for (size_t i = 0; i < COUNT_OF(large); i++) {
+        int runs = emu_arch() < 90 ? 0 : emu_arch() < 100 ? 1 + 2 : 1;
+        assert_int_equal(play(&large[i], PRECISION_BF16), 2 * runs);
+    }
+    dnn_attention_scratch_most = most;
+}
+
+/* One of a batch alone is too much. */
+static void test_more_than_the_workspace_ever_holds_is_ours(void **state)
+{
+    (void)state;
+    int64_t most = dnn_attention_scratch_most;
+    dnn_attention_scratch_most = 2 * 64 * 128;
+    assert_int_equal(play(&large[0], PRECISION_BF16), emu_arch() < 90 ? 0 : 2);
+    dnn_attention_scratch_most = most;
+}
+
 static void test_a_library_that_cannot_be_opened_is_told_of(void **state)
 {
     (void)state;
@@ -350,6 +387,8 @@ int main(void)
         KERNEL_TEST(test_float16),
         KERNEL_TEST(test_without_a_library),
         KERNEL_TEST(test_dropout_of_the_library),
+        KERNEL_TEST(test_more_than_the_workspace_holds_is_a_part_at_a_time),
+        KERNEL_TEST(test_more_than_the_workspace_ever_holds_is_ours),
         KERNEL_TEST(test_where_the_library_has_no_engine),
         KERNEL_TEST(test_a_library_that_cannot_be_opened_is_told_of),
     };

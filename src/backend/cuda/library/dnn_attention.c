@@ -10,11 +10,12 @@ enum {
     BACKWARD_BELOW = 100,
     HEAD_STEP = 8,
     HEAD_MOST = 256,
-    TILE_KEYS = 128, /* of its kernels backward */
+    TILE_QUERIES = 64, /* of its kernels backward */
+    TILE_KEYS = 128,
 };
 
 /* Backward there is one of halves for every pair of query and key, and the mask may be a float for each. */
-static const int64_t SCRATCH_MOST = 1 << 30;
+int64_t dnn_attention_scratch_most = 1 << 30;
 
 /* The numbers of operands. */
 enum { Q, K, V, Y, LSE, DY, DQ, DK, DV, DELTA, BIAS, SEED, OFFSET, OPERANDS };
@@ -292,9 +293,9 @@ static status check(const backend_program *p, const dnn_attention *a, int below,
                     "cuDNN's attention is of half precision and heads of 8, 16 .. %d", HEAD_MOST);
     if (t->past > 0)
         return FAIL(err, E_UNSUPPORTED, "it has keys of the past, and cuDNN's attention is used without them");
-    if (bias_bytes(a) > SCRATCH_MOST)
+    if (bias_bytes(a) > dnn_attention_scratch_most)
         return FAIL(err, E_UNSUPPORTED, "its mask would take %lld bytes as floats, more than %lld",
-                    (long long)bias_bytes(a), (long long)SCRATCH_MOST);
+                    (long long)bias_bytes(a), (long long)dnn_attention_scratch_most);
     return dnn_find(DNN_ATTENTION_FROM, err);
 }
 
@@ -303,7 +304,7 @@ static status plan_as(backend_program *p, const dnn_attention *a, void (*describ
 {
     draft d = begin(p, a);
     describe(&d);
-    dnn_allow(d.g, SCRATCH_MOST);
+    dnn_allow(d.g, dnn_attention_scratch_most);
     TRY(dnn_plan(d.g, false, err));
     *ret = d.g;
     return OK;
@@ -340,11 +341,36 @@ static status check_bwd(const dnn_attention *a, error *err)
     return OK;
 }
 
-status dnn_attention_bwd_plan(backend_program *p, const dnn_attention *a, dnn_graph **ret, error *err)
+/* What the deterministic form was found to take: scores' gradients of whole tiles and, where heads share keys,
+ * every head's of its keys and values. */
+static int64_t bytes_of_bwd(const launch_attention *t, int64_t batch)
 {
+    int64_t queries = (t->q_length + TILE_QUERIES - 1) / TILE_QUERIES * TILE_QUERIES;
+    int64_t keys = (t->k_length + TILE_KEYS - 1) / TILE_KEYS * TILE_KEYS;
+    int64_t shared = t->q_heads > t->kv_heads ? t->k_length * (t->head + t->v_head) : 0;
+    return batch * t->q_heads * (queries * keys + shared) * (int64_t)sizeof(uint16_t);
+}
+
+/* The fewest parts of one size that fit; all of it where none does, which is refused. */
+static int64_t batch_of_run(const dnn_attention *a)
+{
+    int64_t batch = a->of.batch;
+    for (int64_t parts = 1; parts <= batch && a->ratio == 0.0f; parts++)
+        if (batch % parts == 0 && bytes_of_bwd(&a->of, batch / parts) <= dnn_attention_scratch_most)
+            return batch / parts;
+    return batch;
+}
+
+status dnn_attention_bwd_plan(backend_program *p, const dnn_attention *a, int64_t *ret_batch,
+                              dnn_graph **ret, error *err)
+{
+    dnn_attention part = *a;
     TRY(check(p, a, BACKWARD_BELOW, err));
     TRY(check_bwd(a, err));
-    return plan_as(p, a, describe_backward, ret, err);
+    part.of.batch = batch_of_run(a);
+    TRY(plan_as(p, &part, describe_backward, ret, err));
+    *ret_batch = part.of.batch;
+    return OK;
 }
 
 static void *address(const void *x)
@@ -371,6 +397,28 @@ status dnn_attention_run(dnn_graph *g, const dnn_attention *a, void *scratch, er
     void *operands[OPERANDS] = {NULL};
     set_inputs(a, operands);
     return dnn_run(g, operands, scratch, err);
+}
+
+/* Element `first` of a batch of halves. */
+static void *half_of(const void *x, int64_t first, launch_layout l)
+{
+    return (uint16_t *)address(x) + first * l.batch;
+}
+
+void dnn_attention_advance(dnn_attention *a, launch_attention_bwd *b, int64_t n)
+{
+    launch_attention *t = &a->of;
+    t->q = half_of(t->q, n, t->q_layout);
+    t->k = half_of(t->k, n, t->k_layout);
+    t->v = half_of(t->v, n, t->v_layout);
+    t->y = half_of(t->y, n, t->y_layout);
+    t->lse += n * t->q_heads * t->q_length;
+    if (a->is_biased && t->mask_stride[0])
+        a->bias += n * bias(&(draft){.t = t}).stride[0];
+    b->dy = half_of(b->dy, n, t->y_layout);
+    b->dq = half_of(b->dq, n, t->q_layout);
+    b->dk = half_of(b->dk, n, t->k_layout);
+    b->dv = half_of(b->dv, n, t->v_layout);
 }
 
 status dnn_attention_bwd_run(dnn_graph *g, const dnn_attention *a, const launch_attention_bwd *b,

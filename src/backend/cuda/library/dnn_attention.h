@@ -7,7 +7,8 @@
  *   forward                scores, mask, softmax with its log-sum-exp, matmul with the values
  *   backward               the scores once more; the queries' gradient is a matmul like the others
  *                          and is not added up in memory: on Hopper that form is the deterministic
- *                          one, with the scores' gradient in its workspace, which may take 1 GiB
+ *                          one, with the scores' gradient in its workspace, which may take 1 GiB: of a
+ *                          batch that wants more a part at a time
  *
  * The log-sum-exp is what our kernels (kernels/attention.h) read and write, so either may go
  * backward where the other went forward.
@@ -38,15 +39,22 @@ typedef struct dnn_attention {
     const int64_t *seed;    /* likewise, of LAUNCH_SEED_WORDS: the seed, and at 2 the offset */
 } dnn_attention;
 
+/* Bytes that a plan may want of workspace, and a mask as floats: 1 GiB, less in tests. */
+extern int64_t dnn_attention_scratch_most;
+
 /* Of a all but addresses. E_UNSUPPORTED with the reason where our kernels have to do it. */
 MUST_USE status dnn_attention_plan(backend_program *p, const dnn_attention *a, dnn_graph **ret, error *err);
-MUST_USE status dnn_attention_bwd_plan(backend_program *p, const dnn_attention *a, dnn_graph **ret,
-                                       error *err);
+/* Of so much of the batch a run, a whole number of them in all: without dropout that is a part where the
+ * workspace of all would be too large. */
+MUST_USE status dnn_attention_bwd_plan(backend_program *p, const dnn_attention *a, int64_t *ret_batch,
+                                       dnn_graph **ret, error *err);
 
 /* With the addresses: all are multiples of 16 bytes. `scratch` is dnn_run's. Backward b->of is not
  * looked at, a->of is, and all three gradients are made. */
 MUST_USE status dnn_attention_run(dnn_graph *g, const dnn_attention *a, void *scratch, error *err);
 MUST_USE status dnn_attention_bwd_run(dnn_graph *g, const dnn_attention *a, const launch_attention_bwd *b,
                                       void *scratch, error *err);
+/* The addresses are those of what lies n further in the batch. */
+void dnn_attention_advance(dnn_attention *a, launch_attention_bwd *b, int64_t n);
 
 #endif

@@ -22,6 +22,7 @@ typedef struct attention_state {
     launch_dropout drop;     /* likewise */
     dnn_graph *dnn;          /* NULL: our kernels */
     dnn_attention asked;     /* of cuDNN, likewise; the rest is for it alone */
+    int64_t batch_of_run;    /* backward: so much of the batch at a time */
     half_copy y, dy, gradients[ATTENTION_GRADIENTS];
     int64_t n_bias;          /* numbers of the mask */
     size_t bias_at, seed_at; /* in the scratch */

@@ -84,7 +84,10 @@ static status run_bwd(const cuda_node *n, const cuda_call *c, error *err)
     b.dy = rounded(s, c, &s->dy, b.dy);
     b.of.y = rounded(s, c, &s->y, b.of.y);
     dnn_attention a = prepare(s, c, &b.of);
-    TRY(dnn_attention_bwd_run(s->dnn, &a, &b, (char *)c->scratch + s->dnn_scratch, err));
+    for (int64_t first = 0; first < s->launch.batch; first += s->batch_of_run) {
+        TRY(dnn_attention_bwd_run(s->dnn, &a, &b, (char *)c->scratch + s->dnn_scratch, err));
+        dnn_attention_advance(&a, &b, s->batch_of_run);
+    }
     for (int i = 0; i < ATTENTION_GRADIENTS; i++)
         widen(s, c, &s->gradients[i], c->out[i]);
     return OK;
@@ -146,10 +149,14 @@ static const char *beyond_dnn(const cuda_node *n, const attention_state *s)
 static status ask(const cuda_node *n, attention_state *s, error *err)
 {
     backend_program *p = n->program;
-    dnn_graph *other = NULL;
-    if (s->asked.ratio > 0.0f)
-        TRY((is_backward(n) ? dnn_attention_plan : dnn_attention_bwd_plan)(p, &s->asked, &other, err));
-    return (is_backward(n) ? dnn_attention_bwd_plan : dnn_attention_plan)(p, &s->asked, &s->dnn, err);
+    bool drops = s->asked.ratio > 0.0f;
+    dnn_graph *forward = NULL, *backward = NULL;
+    if (drops || !is_backward(n))
+        TRY(dnn_attention_plan(p, &s->asked, &forward, err));
+    if (drops || is_backward(n))
+        TRY(dnn_attention_bwd_plan(p, &s->asked, &s->batch_of_run, &backward, err));
+    s->dnn = is_backward(n) ? backward : forward;
+    return OK;
 }
 
 static void plan_runs(cuda_node *n, attention_state *s)

@@ -9,18 +9,18 @@
 static const struct {
     const char *name, *type, *key, *help;
 } figures[] = {
-    {"steps_total", "counter", "step", "Steps that are complete."},
-    {"steps_planned", "gauge", "total_steps", "Steps that the job will have."},
-    {"examples_total", "counter", "examples", "Examples that were trained on."},
-    {"examples_per_second", "gauge", "examples_per_s", "Examples a second, over the last seconds."},
-    {"remaining_seconds", "gauge", "eta_s", "Time until the last step, if all goes on as it does."},
-    {"training_seconds_total", "counter", "wall_s", "Time since the job began, over all its starts."},
-    {"loss", "gauge", "loss", "Loss of the newest step."},
-    {"accuracy", "gauge", "accuracy", "Accuracy of the newest step."},
-    {"learning_rate", "gauge", "learning_rate", "Learning rate of the newest step."},
-    {"checkpoint_step", "gauge", "checkpoint", "Step of the newest checkpoint; -1: there is none."},
-    {"starts_total", "counter", "start", "Starts of the job."},
-    {"disk_wait_seconds", "gauge", "disk_s", "Time for which the job dir has taken nothing."},
+    {"tequio_steps_total", "counter", "step", "Steps that are complete."},
+    {"tequio_steps_planned", "gauge", "total_steps", "Steps that the job will have."},
+    {"tequio_examples_total", "counter", "examples", "Examples that were trained on."},
+    {"tequio_examples_per_second", "gauge", "examples_per_s", "Examples a second, over the last seconds."},
+    {"tequio_remaining_seconds", "gauge", "eta_s", "Time until the last step, if all goes on as it does."},
+    {"tequio_training_seconds_total", "counter", "wall_s", "Time since the job began, over all its starts."},
+    {"tequio_loss", "gauge", "loss", "Loss of the newest step."},
+    {"tequio_accuracy", "gauge", "accuracy", "Accuracy of the newest step."},
+    {"tequio_learning_rate", "gauge", "learning_rate", "Learning rate of the newest step."},
+    {"tequio_checkpoint_step", "gauge", "checkpoint", "Step of the newest checkpoint; -1: there is none."},
+    {"tequio_starts_total", "counter", "start", "Starts of the job."},
+    {"tequio_disk_wait_seconds", "gauge", "disk_s", "Time for which the job dir has taken nothing."},
 };
 
 /* As job_view and state.json have them. */
@@ -28,7 +28,7 @@ static const char *const states[] = {"running", "finished", "unfinished", "preem
 
 static void add_head(const char *name, const char *type, const char *help, buf *ret)
 {
-    buf_addf(ret, "# HELP tequio_%s %s\n# TYPE tequio_%s %s\n", name, help, name, type);
+    buf_addf(ret, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
 static void add_escaped(const char *value, buf *ret)
@@ -43,7 +43,7 @@ static void add_escaped(const char *value, buf *ret)
 /* `label` NULL: the run is the only one. */
 static void add_sample(const char *name, const char *dir, const char *label, const char *of, double value, buf *ret)
 {
-    buf_addf(ret, "tequio_%s{run=\"", name);
+    buf_addf(ret, "%s{run=\"", name);
     add_escaped(dir, ret);
     if (label) {
         buf_addf(ret, "\",%s=\"", label);
@@ -64,24 +64,24 @@ static void add_figure(size_t which, char *const *dirs, const job_view *views, s
 
 static void add_states(char *const *dirs, const job_view *views, size_t n, buf *ret)
 {
-    add_head("state", "gauge", "1 for the state of the job, 0 for all others.", ret);
+    add_head("tequio_state", "gauge", "1 for the state of the job, 0 for all others.", ret);
     for (size_t i = 0; i < n; i++)
         for (size_t s = 0; s < COUNT_OF(states); s++)
-            add_sample("state", dirs[i], "state", states[s],
+            add_sample("tequio_state", dirs[i], "state", states[s],
                        strcmp(inspect_str(views[i].job, "state"), states[s]) == 0, ret);
 }
 
 static void add_validation(char *const *dirs, const job_view *views, size_t n, buf *ret)
 {
     static const char prefix[] = "validation_";
-    add_head("validation", "gauge", "Metrics of validation data, of the newest epoch that was evaluated.", ret);
+    add_head("tequio_validation", "gauge", "Metrics of validation data, of the newest epoch that was evaluated.", ret);
     for (size_t i = 0; i < n; i++) {
         const char *key;
         json_t *value;
         json_object_foreach(json_object_get(views[i].job, "metrics"), key, value)
         {
             if (strncmp(key, prefix, strlen(prefix)) == 0 && json_is_number(value))
-                add_sample("validation", dirs[i], "metric", key + strlen(prefix), json_number_value(value), ret);
+                add_sample("tequio_validation", dirs[i], "metric", key + strlen(prefix), json_number_value(value), ret);
         }
     }
 }
@@ -90,21 +90,22 @@ static void add_validation(char *const *dirs, const job_view *views, size_t n, b
 
 static void add_age(char *const *dirs, const job_view *views, size_t n, double now, buf *ret)
 {
-    add_head("told_seconds", "gauge", "Time since the master told of the job; it does so every two seconds.", ret);
+    add_head("tequio_told_seconds", "gauge", "Time since the master told of the job; it does so every two seconds.",
+             ret);
     for (size_t i = 0; i < n; i++) {
         const json_t *time = json_object_get(views[i].live, "time");
         if (job_view_runs(&views[i]) && json_is_number(time))
-            add_sample("told_seconds", dirs[i], NULL, NULL, now - json_number_value(time), ret);
+            add_sample("tequio_told_seconds", dirs[i], NULL, NULL, now - json_number_value(time), ret);
     }
 }
 
 static void add_waits(char *const *dirs, const job_view *views, size_t n, buf *ret)
 {
-    add_head("waits", "gauge", "For how many the job waits since a second or longer.", ret);
+    add_head("tequio_waits", "gauge", "For how many the job waits since a second or longer.", ret);
     for (size_t i = 0; i < n; i++) {
         const json_t *waits = json_object_get(views[i].live, "waits");
         if (job_view_runs(&views[i]) && waits)
-            add_sample("waits", dirs[i], NULL, NULL, (double)json_array_size(waits), ret);
+            add_sample("tequio_waits", dirs[i], NULL, NULL, (double)json_array_size(waits), ret);
     }
 }
 
@@ -142,6 +143,6 @@ void exposition_text(char *const *dirs, const job_view *views, size_t n, double 
     add_validation(dirs, views, n, ret);
     add_age(dirs, views, n, now, ret);
     add_waits(dirs, views, n, ret);
-    add_tasks("task_up", "1 for a task that is at work.", is_at_work, dirs, views, n, ret);
-    add_tasks("task_silent_seconds", "Time since the master heard of the task.", silence, dirs, views, n, ret);
+    add_tasks("tequio_task_up", "1 for a task that is at work.", is_at_work, dirs, views, n, ret);
+    add_tasks("tequio_task_silent_seconds", "Time since the master heard of the task.", silence, dirs, views, n, ret);
 }

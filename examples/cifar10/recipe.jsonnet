@@ -1,6 +1,7 @@
 // Pictures of ten classes from folders of JPEGs, which `python3 examples/cifar10/prepare.py SOURCE cifar10` makes of
 // CIFAR-10: a residual network of nine layers (after David Page's), cropped, mirrored and partly erased pictures, smoothed
-// labels, one cycle of the learning rate, and the average of the weights.
+// labels, one cycle of the learning rate, and the average of the weights. Learning from 5000 of the pictures alone, it has
+// 0.66 of 1000 others right.
 local conv(filters) = [{ type: 'conv', filters: filters, kernel: 3, bias: false }, 'batch_norm', 'relu'];
 local residual(filters) = [{ type: 'residual', layers: conv(filters) + conv(filters) }];
 local width = 32;

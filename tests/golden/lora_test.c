@@ -54,24 +54,6 @@ static size_t fill(network *n, const golden *g)
     return adapters;
 }
 
-static void write_weights(const network *n, const char *path)
-{
-    error err = ERROR_INIT;
-    size_t n_tensors = (size_t)n->flat->n_tensors;
-    st_writer *w = NULL;
-    st_tensor *t = xcalloc(n_tensors, sizeof *t);
-    for (size_t i = 0; i < n_tensors; i++) {
-        const tensor_decl *d = &n->flat->tensors[i];
-        t[i] = (st_tensor){.name = d->name, .dtype = DT_F32, .rank = d->rank};
-        memcpy(t[i].dim, d->dim, sizeof d->dim);
-    }
-    must(st_writer_open(path, t, n_tensors, NULL, 0, &w, &err), &err);
-    for (size_t i = 0; i < n_tensors; i++)
-        must(st_writer_add(w, n->weights + n->flat->offset[i], (size_t)n->flat->count[i] * sizeof(float), &err), &err);
-    must(st_writer_close(&w, NULL, NULL, &err), &err);
-    free(t);
-}
-
 /* All of the plain network's weights from merged ones; returns how many changed. */
 static size_t take_merged(network *plain, const golden *g, const weights *w)
 {
@@ -121,7 +103,7 @@ static void merged_weights_say_the_same(void **state)
     assert_int_equal(count_adapters(adapted.graph, s->product), adapters / 2);
     assert_non_null(mkdtemp(folder));
     char *path = xasprintf("%s/w.safetensors", folder);
-    write_weights(&adapted, path);
+    network_write_weights(&adapted, path);
     must(weights_open(path, &w, &err), &err);
     must(lora_merge(config_section(adapted.config, "model"), &w, &err), &err);
     assert_int_equal(take_merged(&plain, &g, w), adapters / 2);

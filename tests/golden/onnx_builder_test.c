@@ -130,26 +130,6 @@ static void compare_file(network *built, const golden *g, const comparison *c)
 
 /* --- our own files --- */
 
-static void write_weights(const network *n, const char *path)
-{
-    error err = ERROR_INIT;
-    size_t n_tensors = (size_t)n->flat->n_tensors;
-    st_writer *w = NULL;
-    st_tensor *t = xcalloc(n_tensors, sizeof *t);
-    for (size_t i = 0; i < n_tensors; i++) {
-        const tensor_decl *d = &n->flat->tensors[i];
-        t[i] = (st_tensor){.name = d->name, .dtype = DT_F32, .rank = d->rank};
-        memcpy(t[i].dim, d->dim, sizeof d->dim);
-    }
-    must(st_writer_open(path, t, n_tensors, NULL, 0, &w, &err), &err);
-    for (size_t i = 0; i < n_tensors; i++)
-        must(st_writer_add(w, n->weights + n->flat->offset[i],
-                           (size_t)n->flat->count[i] * sizeof(float), &err),
-             &err);
-    must(st_writer_close(&w, NULL, NULL, &err), &err);
-    free(t);
-}
-
 static void write_model(const network *n, const golden *g, const char *weights_path,
                         const char *path)
 {
@@ -197,7 +177,7 @@ static void compare_own(network *built, const golden *g, const char *model)
     assert_non_null(mkdtemp(folder));
     char *weights_path = xasprintf("%s/w.safetensors", folder);
     char *path = xasprintf("%s/m.onnx", folder);
-    write_weights(built, weights_path);
+    network_write_weights(built, weights_path);
     write_model(built, g, weights_path, path);
     compare_file(built, g, &(comparison){.model = model, .path = path, .own = true});
     compare_predictions(built, g, path);

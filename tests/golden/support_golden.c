@@ -189,6 +189,26 @@ void network_take_weights(network *n, const golden *g)
     }
 }
 
+void network_write_weights(const network *n, const char *path)
+{
+    error err = ERROR_INIT;
+    size_t n_tensors = (size_t)n->flat->n_tensors;
+    st_writer *w = NULL;
+    st_tensor *t = xcalloc(n_tensors, sizeof *t);
+    for (size_t i = 0; i < n_tensors; i++) {
+        const tensor_decl *d = &n->flat->tensors[i];
+        t[i] = (st_tensor){.name = d->name, .dtype = DT_F32, .rank = d->rank};
+        memcpy(t[i].dim, d->dim, sizeof d->dim);
+    }
+    must(st_writer_open(path, t, n_tensors, NULL, 0, &w, &err), &err);
+    for (size_t i = 0; i < n_tensors; i++)
+        must(st_writer_add(w, n->weights + n->flat->offset[i],
+                           (size_t)n->flat->count[i] * sizeof(float), &err),
+             &err);
+    must(st_writer_close(&w, NULL, NULL, &err), &err);
+    free(t);
+}
+
 /* --- running --- */
 
 /* Element i is a number in [-2, 2). */

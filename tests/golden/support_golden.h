@@ -59,6 +59,8 @@ void network_init(network *n, const golden *g, const char *model, const char *op
 void network_fini(network *n);
 /* The file's first weights. */
 void network_take_weights(network *n, const golden *g);
+/* What it has, as a safetensors file. */
+void network_write_weights(const network *n, const char *path);
 /* The same graph for another size of the batch, without backward. */
 graph *network_predicting(const network *n, const golden *g, int64_t batch);
 /* A batch of the file into the inputs, labels only where they are read; images of which the

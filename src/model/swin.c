@@ -8,10 +8,6 @@
 #include "model/builders.h"
 #include "model/tokens.h"
 
-#include "common/base/alloc.h"
-
-#include <stdlib.h>
-
 enum { STAGES = 4 };
 
 static const double epsilon = 1e-5;
@@ -190,12 +186,6 @@ static status feed_forward(net *n, const char *name, error *err)
     return OK;
 }
 
-static status close_branch(net *n, const char *name, double p, graph_val x, error *err)
-{
-    TRY(net_stochastic_depth(n, net_below(n, name, "stochastic_depth"), p, err));
-    return net_add(n, net_below(n, name, "add"), x, err);
-}
-
 static status add_block(net *n, swin *s, const char *name, bool shifts, error *err)
 {
     const double last = (double)s->n_blocks - 1.0;
@@ -204,11 +194,11 @@ static status add_block(net *n, swin *s, const char *name, bool shifts, error *e
     s->block++;
     TRY(net_layer_norm(n, net_below(n, name, "norm1"), epsilon, err));
     TRY(attend(n, s, net_below(n, name, "attn"), shifts, err));
-    TRY(close_branch(n, net_below(n, name, "attn"), p, before, err));
+    TRY(net_close_residual(n, net_below(n, name, "attn"), p, before, err));
     before = n->end;
     TRY(net_layer_norm(n, net_below(n, name, "norm2"), epsilon, err));
     TRY(feed_forward(n, net_below(n, name, "mlp"), err));
-    return close_branch(n, net_below(n, name, "mlp"), p, before, err);
+    return net_close_residual(n, net_below(n, name, "mlp"), p, before, err);
 }
 
 /* --- stages --- */

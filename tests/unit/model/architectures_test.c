@@ -31,17 +31,6 @@ static const data_field known_words = {
     .name = "categorical", .dtype = DT_I64, .rank = 1, .dim = {3}, .sizes = (int64_t[]){7, 5, 9}};
 static const data_field click = {.name = "label", .dtype = DT_F32};
 
-static int64_t count_trainable(const graph *g)
-{
-    int64_t n = 0;
-    for (graph_val v = 0; v < graph_n_values(g); v++) {
-        const graph_value *value = graph_value_at(g, v);
-        if (value->kind == VAL_PARAM && value->param->kind == TENSOR_TRAINABLE)
-            n += graph_shape_elements(&value->shape);
-    }
-    return n;
-}
-
 /* "name[shape]" */
 static void expect(const graph *g, const char *const *params, size_t n)
 {
@@ -68,7 +57,7 @@ static void test_resnets(void **state)
     (void)state;
     const data_field small[] = {small_image, label}, large[] = {image, label};
     graph *g = built("'resnet18'", MODEL_TRAIN, large, 2);
-    assert_int_equal(count_trainable(g), 11689512 - 990 * 513);
+    assert_int_equal(built_trainable(g), 11689512 - 990 * 513);
     EXPECT(g, "conv1.weight[64,3,7,7]", "bn1.running_var[64]", "layer1.0.conv1.weight[64,64,3,3]",
            "layer1.0.bn2.bias[64]", "layer2.0.downsample.0.weight[128,64,1,1]",
            "layer2.0.downsample.1.weight[128]", "layer4.1.conv2.weight[512,512,3,3]",
@@ -78,10 +67,10 @@ static void test_resnets(void **state)
     assert_true(he.kind == INIT_NORMAL && fabs((double)he.b - sqrt(2.0 / 576)) < 1e-7);
     graph_destroy(&g);
     g = built("'resnet34'", MODEL_TRAIN, large, 2);
-    assert_int_equal(count_trainable(g), 21797672 - 990 * 513);
+    assert_int_equal(built_trainable(g), 21797672 - 990 * 513);
     graph_destroy(&g);
     g = built("{type: 'resnet50', zero_init_residual: true}", MODEL_TRAIN, large, 2);
-    assert_int_equal(count_trainable(g), 25557032 - 990 * 2049);
+    assert_int_equal(built_trainable(g), 25557032 - 990 * 2049);
     EXPECT(g, "layer1.0.conv3.weight[256,64,1,1]", "layer1.0.downsample.0.weight[256,64,1,1]",
            "layer4.2.bn3.weight[2048]", "layer3.0.conv2.weight[256,256,3,3]");
     assert_true(graph_value_at(g, graph_find(g, "layer1.0.bn3.weight"))->param->init.a == 0.0f);
@@ -97,7 +86,7 @@ static void test_videos(void **state)
     (void)state;
     const data_field clips[] = {video, label}, stills[] = {frames, label};
     graph *g = built("'r2plus1d_18'", MODEL_TRAIN, clips, 2);
-    assert_int_equal(count_trainable(g), 31505325 - 390 * 513);
+    assert_int_equal(built_trainable(g), 31505325 - 390 * 513);
     EXPECT(g, "stem.0.weight[45,3,1,7,7]", "stem.3.weight[64,45,3,1,1]", "stem.4.running_mean[64]",
            "layer1.0.conv1.0.0.weight[144,64,1,3,3]", "layer1.0.conv1.0.3.weight[64,144,3,1,1]",
            "layer1.0.conv1.1.weight[64]", "layer2.0.downsample.0.weight[128,64,1,1,1]",
@@ -174,7 +163,7 @@ static void test_bert(void **state)
     const data_field fields[] = {ids, types, mask, span};
     graph *g = built("'bert'", MODEL_TRAIN, fields, 4);
     /* transformers' BertForQuestionAnswering of bert-base-uncased */
-    assert_int_equal(count_trainable(g), 108893186);
+    assert_int_equal(built_trainable(g), 108893186);
     EXPECT(g, "bert.embeddings.word_embeddings.weight[30522,768]",
            "bert.embeddings.position_embeddings.weight[512,768]",
            "bert.embeddings.token_type_embeddings.weight[2,768]",
@@ -204,7 +193,7 @@ static void test_vit(void **state)
     (void)state;
     const data_field fields[] = {image, label};
     graph *g = built("'vit'", MODEL_TRAIN, fields, 2);
-    assert_int_equal(count_trainable(g), 86567656 - 990 * 769); /* torchvision's vit_b_16 */
+    assert_int_equal(built_trainable(g), 86567656 - 990 * 769); /* torchvision's vit_b_16 */
     EXPECT(g, "class_token[1,1,768]", "conv_proj.weight[768,3,16,16]",
            "encoder.pos_embedding[1,197,768]",
            "encoder.layers.encoder_layer_0.self_attention.in_proj_weight[2304,768]",

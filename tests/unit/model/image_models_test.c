@@ -20,17 +20,6 @@ static const data_field label = {.name = "label", .dtype = DT_I64, .classes = 10
 static const data_field pixels = {.name = "label", .dtype = DT_I64, .rank = 2, .dim = {64, 48}, .classes = 21};
 static const data_field mask = {.name = "label", .dtype = DT_F32, .rank = 2, .dim = {64, 48}};
 
-static int64_t count_trainable(const graph *g)
-{
-    int64_t n = 0;
-    for (graph_val v = 0; v < graph_n_values(g); v++) {
-        const graph_value *value = graph_value_at(g, v);
-        if (value->kind == VAL_PARAM && value->param->kind == TENSOR_TRAINABLE)
-            n += graph_shape_elements(&value->shape);
-    }
-    return n;
-}
-
 /* torchvision's num_params. */
 static void sizes_are_torchvisions(void **state)
 {
@@ -48,13 +37,13 @@ static void sizes_are_torchvisions(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         graph *g = built(all[i].model, MODEL_EVAL, (const data_field[]){image, label}, 2);
-        if (count_trainable(g) != all[i].n)
-            fail_msg("%s has %lld parameters, torchvision's %lld", all[i].model, (long long)count_trainable(g),
+        if (built_trainable(g) != all[i].n)
+            fail_msg("%s has %lld parameters, torchvision's %lld", all[i].model, (long long)built_trainable(g),
                      (long long)all[i].n);
         graph_destroy(&g);
     }
     graph *g = built("'lraspp_mobilenet_v3_large'", MODEL_EVAL, (const data_field[]){small, pixels}, 2);
-    assert_int_equal(count_trainable(g), 3221538);
+    assert_int_equal(built_trainable(g), 3221538);
     graph_destroy(&g);
 }
 

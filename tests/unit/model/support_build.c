@@ -37,6 +37,17 @@ graph *built(const char *model, model_mode mode, const data_field *fields, size_
     return g;
 }
 
+int64_t built_trainable(const graph *g)
+{
+    int64_t n = 0;
+    for (graph_val v = 0; v < graph_n_values(g); v++) {
+        const graph_value *value = graph_value_at(g, v);
+        if (value->kind == VAL_PARAM && value->param->kind == TENSOR_TRAINABLE)
+            n += graph_shape_elements(&value->shape);
+    }
+    return n;
+}
+
 void refused(const char *model, const data_field *fields, size_t n, const char *text)
 {
     error err = ERROR_INIT;

@@ -8,6 +8,8 @@ enum { BUILD_BATCH = 2 };
 
 /* The graph; what fails fails the test with the error's text. */
 graph *built(const char *model, model_mode mode, const data_field *fields, size_t n);
+/* Numbers of parameters that may move. */
+int64_t built_trainable(const graph *g);
 /* Building it for training is E_CONFIG, with this text. */
 void refused(const char *model, const data_field *fields, size_t n, const char *text);
 

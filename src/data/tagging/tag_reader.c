@@ -261,10 +261,13 @@ static status make_rows(tag_reader *r, const reader_request *request, const json
         .words = word_choice_of(reader),
         .max_length = config_has(reader, "max_length") ? config_int(reader, "max_length") : 0,
         .truncate = config_bool(reader, "truncate"),
+        .files = &r->files,
+        .path = request->path,
+        .type = r->format->type,
     };
     TRY(word_rows_make(&o, &r->s, &r->rows, err));
-    LOG_I("SENTENCES", "path=%s files=%zu sentences=%zu words=%zu tokens=%zu longest=%zu", request->path, r->files.n,
-          r->s.n, r->s.n_words, r->rows.n, r->rows.longest);
+    LOG_I("SENTENCES", "path=%s files=%zu sentences=%zu words=%zu tokens=%zu longest=%zu made=%d", request->path,
+          r->files.n, r->s.n, r->s.n_words, r->rows.n, r->rows.longest, !r->rows.tokenizer || r->rows.kept.is_new);
     if (r->rows.n_cut)
         LOG_W("TRUNCATED", "path=%s: %lld of %zu sentences are longer than %lld tokens: their last words are left out",
               request->path, (long long)r->rows.n_cut, r->s.n, (long long)o.max_length);

@@ -198,16 +198,104 @@ static status add_row(row_maker *m, const struct sentence *s, error *err)
     return OK;
 }
 
-static status make_rows(row_maker *m, error *err)
+static status fill_rows(row_maker *m, error *err)
 {
     word_rows *r = m->rows;
-    TRY(m->o->tokenizer.path ? open_tokenizer(m, err) : open_words(m, err));
     r->first = xcalloc(m->s->n + 1, sizeof *r->first);
     for (size_t i = 0; i < m->s->n; i++) {
         TRY(add_row(m, &m->s->at[i], err));
         r->first[i + 1] = r->n;
     }
     return OK;
+}
+
+/* --- kept --- */
+
+enum { IDS, PLACES, FIRST, COUNTS, ARRAYS };
+enum { LONGEST, N_CUT, N_COUNTS };
+
+static void drop_rows(word_rows *r)
+{
+    free(r->ids);
+    free(r->places);
+    free(r->first);
+    r->ids = r->places = NULL;
+    r->first = NULL;
+    r->n = r->cap = r->longest = 0;
+    r->n_cut = 0;
+}
+
+static status write_rows(void *user, kept_writer *w, error *err)
+{
+    row_maker *m = user;
+    word_rows *r = m->rows;
+    status st;
+    TRY_OUT(st, fill_rows(m, err));
+    const uint64_t counts[N_COUNTS] = {[LONGEST] = r->longest, [N_CUT] = (uint64_t)r->n_cut};
+    TRY_OUT(st, kept_write(w, IDS, r->ids, r->n, err));
+    TRY_OUT(st, kept_write(w, PLACES, r->places, r->n, err));
+    TRY_OUT(st, kept_write(w, FIRST, r->first, m->s->n + 1, err));
+    TRY_OUT(st, kept_write(w, COUNTS, counts, N_COUNTS, err));
+out:
+    drop_rows(r);
+    return st;
+}
+
+static bool are_rows_sound(const void *user, const kept_arrays *a)
+{
+    const row_maker *m = user;
+    const int32_t *ids = a->at[IDS].at, *places = a->at[PLACES].at;
+    const size_t *first = a->at[FIRST].at;
+    const uint64_t *counts = a->at[COUNTS].at;
+    size_t n = a->at[IDS].n, rows = m->s->n;
+    int64_t size = tokenizer_size(m->rows->tokenizer);
+    bool good = a->at[PLACES].n == n && a->at[FIRST].n == rows + 1 && a->at[COUNTS].n == N_COUNTS && first[0] == 0 &&
+                first[rows] == n;
+    for (size_t i = 0; i < rows && good; i++) {
+        good = first[i] <= first[i + 1] && first[i + 1] <= n && first[i + 1] - first[i] <= counts[LONGEST];
+        for (size_t k = first[i]; good && k < first[i + 1]; k++)
+            good = ids[k] >= 0 && ids[k] < size && places[k] >= WORD_ROWS_NONE &&
+                   (places[k] < 0 || (size_t)places[k] < m->s->at[i].n);
+    }
+    return good;
+}
+
+static status keep_rows(row_maker *m, error *err)
+{
+    word_rows *r = m->rows;
+    const kept_recipe recipe = {.what = "rows",
+                                .of = m->o->path,
+                                .source_bytes = shards_bytes(m->o->files),
+                                .n = ARRAYS,
+                                .width = {sizeof *r->ids, sizeof *r->places, sizeof *r->first, sizeof(uint64_t)},
+                                .make = write_rows,
+                                .is_sound = are_rows_sound,
+                                .user = m};
+    cache_key key;
+    buf made = BUF_INIT;
+    buf_addf(&made, "rows 1\n%s\n%s\nmost=%lld truncate=%d", m->o->type, tokenizer_fingerprint(r->tokenizer),
+             (long long)m->o->max_length, m->o->truncate);
+    shards_key(m->o->files, made.data, &key);
+    buf_fini(&made);
+    TRY(kept_arrays_open(&key, &recipe, &r->kept, err));
+    const uint64_t *counts = r->kept.at[COUNTS].at;
+    r->ids = r->kept.at[IDS].at;
+    r->places = r->kept.at[PLACES].at;
+    r->first = r->kept.at[FIRST].at;
+    r->n = r->kept.at[IDS].n;
+    r->longest = counts[LONGEST];
+    r->n_cut = (int64_t)counts[N_CUT];
+    return OK;
+}
+
+static status make_rows(row_maker *m, error *err)
+{
+    if (!m->o->tokenizer.path) {
+        TRY(open_words(m, err));
+        return fill_rows(m, err);
+    }
+    TRY(open_tokenizer(m, err));
+    return keep_rows(m, err);
 }
 
 status word_rows_make(const word_rows_options *o, const sentences *s, word_rows *ret, error *err)
@@ -228,11 +316,12 @@ status word_rows_make(const word_rows_options *o, const sentences *s, word_rows 
 
 void word_rows_fini(word_rows *r)
 {
+    bool is_kept = r->tokenizer != NULL;
     tokenizer_destroy(&r->tokenizer);
     words_destroy(&r->known);
-    free(r->ids);
-    free(r->places);
-    free(r->first);
+    if (!is_kept)
+        drop_rows(r);
+    kept_arrays_close(&r->kept);
     *r = (word_rows){.tokenizer = NULL};
 }
 

@@ -2,7 +2,8 @@
  * Sentences as rows of token numbers:
  *
  *   by a tokenizer   each word by itself becomes its pieces, between the special tokens that the tokenizer puts around
- *                    a text; a word of which it makes nothing becomes its unknown token
+ *                    a text; a word of which it makes nothing becomes its unknown token. They are kept
+ *                    (index/kept_arrays.h), so who opens the files again makes none
  *   by their words   a word is its number among those of the training data, from 2; 1 is a word that these have not,
  *                    or that is not chosen of them; 0 fills up
  *
@@ -11,6 +12,8 @@
 #ifndef TEQUIO_DATA_TAGGING_WORD_ROWS_H
 #define TEQUIO_DATA_TAGGING_WORD_ROWS_H
 
+#include "data/index/kept_arrays.h"
+#include "data/index/shards.h"
 #include "data/tagging/sentences.h"
 #include "data/reader_tokenizer.h"
 #include "data/text_words.h"
@@ -21,6 +24,8 @@ typedef struct word_rows_options {
     word_choice words;              /* without a tokenizer */
     int64_t max_length;             /* tokens of a row; 0: as many as it has */
     bool truncate;                  /* a longer sentence loses its last words; else it is refused */
+    const shards *files;            /* that the sentences are of */
+    const char *path, *type;        /* of them all, and of the reader */
 } word_rows_options;
 
 enum { WORD_ROWS_NONE = -1 };
@@ -36,6 +41,7 @@ typedef struct word_rows {
     size_t *first;                  /* [rows + 1] */
     size_t n, cap;
     int64_t n_cut;                  /* sentences that lost words */
+    kept_arrays kept;               /* by a tokenizer: where the arrays lie */
 } word_rows;
 
 /* E_DATA names the file and the line; E_CONFIG, E_NOMEM. */

@@ -1,6 +1,6 @@
 /* Arrays that are made of data files and kept: made once by several processes, mapped by all, never believed when they
  * are torn, damaged or of other data, and in memory where they cannot be kept. What the readers `text`,
- * `transformer_squad` and `csv` make so is the same either way, and is in nobody's heap. */
+ * `transformer_squad`, `csv` and `conll2003` make so is the same either way, and is in nobody's heap. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -346,6 +346,25 @@ static void test_texts_of_tables(void **state)
     free(tokenizer);
 }
 
+static void test_tagged_sentences(void **state)
+{
+    char *tokenizer = tokenizer_path();
+    buf b = BUF_INIT;
+    size_t words = 0;
+    for (int i = 0; b.size <= INDEX_KEPT_BYTES; i++) {
+        for (int k = 0; k < 20 + i % 7; k++, words++)
+            buf_adds(&b, k % 3 ? "word NN I-NP O\n" : "a DT I-NP I-PER\n");
+        buf_adds(&b, "\n");
+    }
+    char *path = test_file(folder_path(), "tagged.txt", &b);
+    char *reader = xasprintf("{tokenizer: '%s', max_length: 24, truncate: true}", tokenizer);
+    check_reader("conll2003", reader, path, ".rows", *state, SLACK + words * 48); /* words and tags */
+    buf_fini(&b);
+    free(reader);
+    free(path);
+    free(tokenizer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +377,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_text, cache_fresh, cache_drop),
         cmocka_unit_test_setup_teardown(test_squad, cache_fresh, cache_drop),
         cmocka_unit_test_setup_teardown(test_texts_of_tables, cache_fresh, cache_drop),
+        cmocka_unit_test_setup_teardown(test_tagged_sentences, cache_fresh, cache_drop),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -15,9 +15,10 @@ static const record_fields *records_all_kinds(const record_format *format, const
     if (fields.n)
         return &fields;
     char *text = xasprintf(
-        "{dataset_reader: {type: '%s', fields: [{name: k, key: 'a', type: k} + (if k[std.length(k) - 1] == "
-        "'s' then {shape: [2]} else {}) for k in %s]}, train_data_path: 'x', model: 'mlp', data_loader: "
-        "{batch_size: 1}}",
+        "local extents = {numbers: {shape: [2]}, integers: {shape: [2]}, bytes: {shape: [2]}, labels: {classes: 4}, "
+        "image: {size: 2}}; {dataset_reader: {type: '%s', fields: [{name: k, key: 'a', type: k} + "
+        "(if std.objectHas(extents, k) then extents[k] else {}) for k in %s]}, train_data_path: 'x', model: 'mlp', "
+        "data_loader: {batch_size: 1}}",
         format->type, all);
     config *c = NULL;
     config_source source = {.text = text};
@@ -33,7 +34,8 @@ static const record_fields *records_all_kinds(const record_format *format, const
 
 static void records_take_field(const record_field *f, const record_format *format, const void *parsed)
 {
-    int64_t room[4], classes = 0;
+    int64_t room[16], classes = 0;
+    record_measure measure = {.length = 0};
     record_fields one = {.at = {*f}, .n = 1};
     if (record_field_is_label(f)) {
         words *learned = words_create();
@@ -41,7 +43,8 @@ static void records_take_field(const record_field *f, const record_format *forma
         BUG_ON(st == OK && classes == 0 && words_count(learned) == 0);
         words_destroy(&learned);
     } else {
-        (void)!record_fields_take(&one, format, parsed, false, (void *[]){room}, NULL, NULL);
+        (void)!record_fields_take(&one, format, parsed, &(record_reading){.measure = &measure}, (void *[]){room}, NULL);
+        (void)!record_fields_take(&one, format, parsed, &(record_reading){.raw = false}, (void *[]){room}, NULL);
     }
 }
 

@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const record_format *format = &record_format_tf_example;
-    static const char all[] = "['number', 'numbers', 'integer', 'integers', 'bytes', 'label', 'word']";
+    static const char all[] = "['numbers', 'integer', 'integers', 'bytes', 'label', 'labels', 'word', 'image']";
     records_read_all(format, all, data, size);
     void *parsed = NULL;
     if (format->parse(data, size, &parsed, NULL) == OK) {

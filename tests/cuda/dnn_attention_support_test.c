@@ -2,12 +2,14 @@
  * each. */
 #include "support_dnn.h"
 
+#include "backend/cuda/library/api.h"
 #include "backend/cuda/library/dnn_attention.h"
 #include "common/base/alloc.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Where a mask differs: bits of its axes. */
 enum { BY_BATCH = 1, BY_HEAD = 2, BY_QUERY = 4, BY_KEY = 8, PADDING = BY_BATCH | BY_KEY };
@@ -100,6 +102,56 @@ static void both_ways_are_planned(void **state)
     }
 }
 
+static unsigned (*real_get)(dnn_desc d, unsigned name, unsigned type, int64_t wanted, int64_t *ret_n,
+                            void *ret);
+static int n_searches; /* how often the library was asked for engines */
+
+static unsigned get(dnn_desc d, unsigned name, unsigned type, int64_t wanted, int64_t *ret_n, void *ret)
+{
+    n_searches += name == DNN_HEURISTICS_RESULTS;
+    return real_get(d, name, type, wanted, ret_n, ret);
+}
+
+static status enter(const backend *b, error *err)
+{
+    (void)b, (void)err;
+    return OK;
+}
+
+/* In parts, and as one operation. */
+static void plan_some(scene *s, status expected)
+{
+    static const char *const models[] = {"GPT-2, a part at a time", "BERT"};
+    for (size_t i = 0; i < COUNT_OF(shapes); i++)
+        for (size_t k = 0; k < COUNT_OF(models); k++) {
+            dnn_graph *g = NULL;
+            int64_t batch = 0;
+            dnn_attention a = attention_of(&shapes[i]);
+            if (strcmp(shapes[i].model, models[k]) != 0)
+                continue;
+            assert_int_equal(dnn_attention_plan(&s->program, &a, &g, NULL), expected);
+            assert_int_equal(dnn_attention_bwd_plan(&s->program, &a, &batch, &g, NULL), expected);
+        }
+}
+
+/* In two threads; then nothing is left to be searched for. */
+static void what_is_asked_for_is_planned_together(void **state)
+{
+    (void)state;
+    scene s;
+    scene_begin(&s);
+    s.program.only_asks = true;
+    plan_some(&s, E_UNSUPPORTED);
+    s.program.only_asks = false;
+    dnn_plan_asked(&s.program, 2, enter);
+    real_get = api.cudnnBackendGetAttribute;
+    api.cudnnBackendGetAttribute = get;
+    plan_some(&s, OK);
+    api.cudnnBackendGetAttribute = real_get;
+    assert_int_equal(n_searches, 0);
+    scene_end(&s);
+}
+
 typedef status plan_of(backend_program *p, const dnn_attention *a, dnn_graph **ret, error *err);
 
 static status plan_backward(backend_program *p, const dnn_attention *a, dnn_graph **ret, error *err)
@@ -157,6 +209,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ways_are_planned),
+        cmocka_unit_test(what_is_asked_for_is_planned_together),
         cmocka_unit_test(what_is_not_cudnns_is_refused),
     };
     return dnn_tests_run(argc, argv, tests, COUNT_OF(tests));

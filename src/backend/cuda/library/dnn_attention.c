@@ -320,8 +320,9 @@ status dnn_attention_plan(backend_program *p, const dnn_attention *a, dnn_graph 
 {
     error why = ERROR_INIT;
     TRY(check(p, a, INT_MAX, err));
-    status st = may_be_whole(a) ? plan_as(p, a, describe_whole, ret, &why) : E_UNSUPPORTED;
-    if (st == E_UNSUPPORTED)
+    bool is_whole = may_be_whole(a);
+    status st = is_whole ? plan_as(p, a, describe_whole, ret, &why) : E_UNSUPPORTED;
+    if (st == E_UNSUPPORTED && !(is_whole && p->only_asks))
         return plan_as(p, a, describe_forward, ret, err);
     return st == OK ? OK : FAIL(err, st, "%s", why.text);
 }

@@ -5,6 +5,7 @@
 #include "backend/cuda/library/lt.h"
 #include "backend/cuda/load/fuse.h"
 #include "backend/cuda/load/storage.h"
+#include "backend/cuda/plan/attention.h"
 #include "backend/cuda/plan/conv.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
@@ -142,13 +143,22 @@ static bool is_convolution(graph_op op)
     return op == OP_CONV || op == OP_CONV_TRANSPOSE || op == OP_CONV_BWD_DATA || op == OP_CONV_BWD_WEIGHTS;
 }
 
+static bool is_attention(graph_op op)
+{
+    return op == OP_ATTENTION || op == OP_ATTENTION_BWD;
+}
+
 /* Engines that make their code take seconds each: those of a network are planned together. */
-static void plan_convolutions_ahead(backend_program *p)
+static void plan_graphs_ahead(backend_program *p)
 {
     p->only_asks = true;
-    for (int32_t i = 0; i < graph_n_nodes(p->g); i++)
-        if (is_convolution(p->nodes[i].node->op))
-            cuda_conv_ask(&p->nodes[i]);
+    for (int32_t i = 0; i < graph_n_nodes(p->g); i++) {
+        cuda_node *n = &p->nodes[i];
+        if (is_convolution(n->node->op))
+            cuda_conv_ask(n);
+        else if (is_attention(n->node->op))
+            cuda_attention_ask(n);
+    }
     p->only_asks = false;
     dnn_plan_asked(p, (size_t)thread_cpus(), cuda_queue_ops.enter);
 }
@@ -203,7 +213,7 @@ status cuda_load(backend *b, const graph *g, backend_program **ret, error *err)
         list_values(p, &p->nodes[i]);
     status st = storage_measure(p, err);
     if (st == OK) {
-        plan_convolutions_ahead(p);
+        plan_graphs_ahead(p);
         st = plan_all(p, err);
     }
     if (st == OK)

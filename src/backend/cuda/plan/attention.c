@@ -113,6 +113,14 @@ static void run_attention_bwd(const cuda_node *n, const cuda_call *c)
 
 /* --- plans --- */
 
+void cuda_attention_ask(cuda_node *n)
+{
+    attention_state *s = NULL;
+    if (plan(n, n->node->op == OP_ATTENTION_BWD ? 3 : 0, &s, NULL) == OK)
+        attention_ask_dnn(n, s);
+    n->state = NULL; /* its plan makes another */
+}
+
 status cuda_plan_attention(cuda_node *n)
 {
     attention_state *s = NULL;

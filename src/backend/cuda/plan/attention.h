@@ -44,8 +44,15 @@ launch_attention_bwd attention_bwd_of(const cuda_node *n, const cuda_call *c, vo
 /* So much more scratch; returns where it begins. */
 size_t attention_reserve(cuda_node *n, size_t bytes);
 
+/* --- attention.c --- */
+
+/* Of attention or its gradient: has cuDNN asked for what its plan function will, as cuda_conv_ask. */
+void cuda_attention_ask(cuda_node *n);
+
 /* --- attention_dnn.c --- */
 
+/* The same of a node whose state is s. */
+void attention_ask_dnn(const cuda_node *n, attention_state *s);
 /* By cuDNN, of a node whose state is s; leaves s->dnn NULL where our kernels have to do it. */
 MUST_USE status attention_plan_dnn(cuda_node *n, attention_state *s);
 

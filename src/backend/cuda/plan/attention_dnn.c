@@ -170,19 +170,40 @@ static void plan_runs(cuda_node *n, attention_state *s)
     s->dnn_scratch = attention_reserve(n, dnn_scratch_bytes(s->dnn));
 }
 
+static void describe(const cuda_node *n, attention_state *s)
+{
+    const graph_value *mask = cuda_in(n, first_of(n) + 3);
+    s->n_bias = mask ? graph_shape_elements(&mask->shape) : 0;
+    s->asked = (dnn_attention){.of = s->launch,
+                               .is_biased = mask,
+                               .ratio = ((const attention_attr *)n->node->attr)->ratio};
+}
+
+/* What drops is asked for both ways by either node; the second is known. */
+void attention_ask_dnn(const cuda_node *n, attention_state *s)
+{
+    dnn_graph *none = NULL;
+    if (beyond_dnn(n, s))
+        return;
+    describe(n, s);
+    bool both = s->asked.ratio > 0.0f;
+    status forward = E_UNSUPPORTED, backward = E_UNSUPPORTED;
+    if (both || !is_backward(n))
+        forward = dnn_attention_plan(n->program, &s->asked, &none, NULL);
+    if (both || is_backward(n))
+        backward = dnn_attention_bwd_plan(n->program, &s->asked, &s->batch_of_run, &none, NULL);
+    BUG_ON(forward == OK || backward == OK);
+}
+
 status attention_plan_dnn(cuda_node *n, attention_state *s)
 {
     error why = ERROR_INIT;
-    const graph_value *mask = cuda_in(n, first_of(n) + 3);
     const char *beyond = beyond_dnn(n, s);
     if (beyond) {
         cuda_node_by(n, "cuDNN", beyond);
         return OK;
     }
-    s->n_bias = mask ? graph_shape_elements(&mask->shape) : 0;
-    s->asked = (dnn_attention){.of = s->launch,
-                               .is_biased = mask,
-                               .ratio = ((const attention_attr *)n->node->attr)->ratio};
+    describe(n, s);
     status st = ask(n, s, &why);
     cuda_node_by(n, "cuDNN", st == OK ? NULL : why.text);
     if (st == OK)

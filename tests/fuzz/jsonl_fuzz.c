@@ -6,7 +6,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char all[] = "['number', 'numbers', 'integer', 'integers', 'label', 'labels', 'word']";
-    records_read_all(&record_format_json, all, data, size);
+    static record_kinds kinds[] = {
+        {.all = "['number', 'numbers', 'integer', 'integers', 'label', 'labels', 'word']"},
+        {.all = "['mask', 'pair']"},
+    };
+    records_read_all(&record_format_json, kinds, COUNT_OF(kinds), data, size);
     return 0;
 }

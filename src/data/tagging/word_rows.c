@@ -97,14 +97,82 @@ static status add_pieces(row_maker *m, const tagged_word *w, int32_t place, erro
 
 /* --- by their words --- */
 
-static const char *form_of(row_maker *m, const tagged_word *w)
+static void as_it_is(const char *text, size_t bytes, buf *ret)
+{
+    buf_add(ret, text, bytes);
+}
+
+static void lower_ascii(const char *text, size_t bytes, buf *ret)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        char c = text[i];
+        if (c >= 'A' && c <= 'Z')
+            c = (char)(c - 'A' + 'a');
+        buf_add(ret, &c, 1);
+    }
+}
+
+/* As vocabularies name them: "words_by". */
+static const struct {
+    const char *name;
+    void (*write)(const char *text, size_t bytes, buf *ret);
+} forms[] = {
+    [WORDS_AS_THEY_ARE] = {"as they are", as_it_is},
+    [WORDS_LOWER] = {"lower case", word_lower},
+    [WORDS_LOWER_ASCII] = {"lower case of ASCII", lower_ascii},
+};
+
+static const char *formed(row_maker *m, word_form form, const char *text, size_t bytes)
 {
     buf_clear(&m->word);
-    if (m->o->words.lowercase)
-        word_lower(w->text, w->bytes, &m->word);
-    else
-        buf_add(&m->word, w->text, w->bytes);
+    buf_adds(&m->word, ""); /* of an empty one too */
+    forms[form].write(text, bytes, &m->word);
     return m->word.data;
+}
+
+static const char *form_of(row_maker *m, const tagged_word *w)
+{
+    return formed(m, m->rows->form, w->text, w->bytes);
+}
+
+static bool is_added(const word_choice *c, const char *word)
+{
+    for (size_t i = 0; i < json_array_size(c->added); i++)
+        if (strcmp(json_string_value(json_array_get(c->added, i)), word) == 0)
+            return true;
+    return false;
+}
+
+/* Vocabularies that do not name their form may be of a time when ASCII's letters alone were lowered: a word tells
+ * that has other capitals, and none of those. */
+static bool is_lowered_as_ascii(row_maker *m)
+{
+    for (int32_t i = 0; i < words_count(m->rows->known); i++) {
+        const char *word = words_at(m->rows->known, i);
+        const size_t bytes = strlen(word);
+        if (strcmp(formed(m, WORDS_LOWER, word, bytes), word) != 0 &&
+            strcmp(formed(m, WORDS_LOWER_ASCII, word, bytes), word) == 0 && !is_added(&m->o->words, word))
+            return true;
+    }
+    return false;
+}
+
+/* Words are formed as those of the vocabulary. */
+static status find_form(row_maker *m, error *err)
+{
+    const char *said = json_string_value(json_object_get(m->o->tokenizer.vocabulary, "words_by"));
+    const bool lowers = m->o->words.lowercase;
+    if (!said) {
+        m->rows->form = lowers && is_lowered_as_ascii(m) ? WORDS_LOWER_ASCII : m->rows->form;
+        return OK;
+    }
+    for (size_t i = 0; i < COUNT_OF(forms); i++)
+        if (strcmp(said, forms[i].name) == 0 && (i != WORDS_AS_THEY_ARE) == lowers) {
+            m->rows->form = (word_form)i;
+            return OK;
+        }
+    return FAIL(err, E_DATA, "'%s': its words are made by '%s', those of these data by '%s' (lowercase_tokens: %s)",
+                m->o->tokenizer.origin, said, forms[m->rows->form].name, lowers ? "true" : "false");
 }
 
 /* Behind those that are known: in order, and then those that are added in any case. */
@@ -133,6 +201,7 @@ static status open_words(row_maker *m, error *err)
     const json_t *vocabulary = m->o->tokenizer.vocabulary;
     const char *origin = m->o->tokenizer.origin;
     m->rows->known = words_create();
+    m->rows->form = m->o->words.lowercase ? WORDS_LOWER : WORDS_AS_THEY_ARE;
     if (!vocabulary) {
         learn_words(m);
         return OK;
@@ -145,6 +214,7 @@ static status open_words(row_maker *m, error *err)
         if (!word || (size_t)words_add(m->rows->known, word) != i)
             return FAIL(err, E_DATA, "'%s': word %zu is no string, or not the first of its kind", origin, i);
     }
+    TRY(find_form(m, err));
     if (m->o->grows)
         learn_words(m);
     return OK;
@@ -335,6 +405,7 @@ void word_rows_say(const word_rows *r, json_t *vocabulary)
     for (int32_t i = 0; i < words_count(r->known); i++)
         json_array_append_new(list, json_string(words_at(r->known, i)));
     json_object_set_new(vocabulary, "words", list);
+    json_object_set_new(vocabulary, "words_by", json_string(forms[r->form].name));
 }
 
 int64_t word_rows_size(const word_rows *r)

@@ -30,9 +30,17 @@ typedef struct word_rows_options {
 
 enum { WORD_ROWS_NONE = -1 };
 
+/* How words differ. */
+typedef enum word_form {
+    WORDS_AS_THEY_ARE,
+    WORDS_LOWER,                    /* by their lower case alone, as Python's str.lower() makes it */
+    WORDS_LOWER_ASCII,              /* likewise, of ASCII's letters: of vocabularies that were made so */
+} word_form;
+
 typedef struct word_rows {
     tokenizer *tokenizer;           /* NULL: by their words */
     words *known;                   /* likewise; NULL */
+    word_form form;                 /* of those */
     int32_t filler;                 /* the token that fills up */
     size_t longest;
     size_t n_behind;                /* special tokens behind the words of each row */
@@ -47,7 +55,7 @@ typedef struct word_rows {
 /* E_DATA names the file and the line; E_CONFIG, E_NOMEM. */
 MUST_USE status word_rows_make(const word_rows_options *o, const sentences *s, word_rows *ret, error *err);
 void word_rows_fini(word_rows *r);
-/* Adds to a vocabulary by what these rows are made: "words", or "tokenizer_sha256". */
+/* Adds to a vocabulary by what these rows are made: "words" and "words_by", or "tokenizer_sha256". */
 void word_rows_say(const word_rows *r, json_t *vocabulary);
 /* Numbers of tokens: 0 .. size-1. */
 int64_t word_rows_size(const word_rows *r);

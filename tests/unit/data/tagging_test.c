@@ -67,7 +67,8 @@ static void test_conll2003(void **state)
     EXPECT_ROW(d, 1, 1, 1, 0, 0, 0);
     EXPECT_ROW(d, 1, 2, 1, -100, -100, -100);
     assert_string_equal(dataset_vocabulary(d), "{\"tags\":{\"label\":[\"I-PER\",\"O\"]},"
-                                               "\"words\":[\"Ana\",\"Rain\",\"Ruiz\",\"met\"]}");
+                                               "\"words\":[\"Ana\",\"Rain\",\"Ruiz\",\"met\"],"
+                                               "\"words_by\":\"as they are\"}");
     buf word = BUF_INIT;
     int64_t place;
     assert_true(dataset_word(d, 0, 3, &word, &place));
@@ -104,7 +105,8 @@ static void test_a_vocabulary_grows(void **state)
     EXPECT_ROW(d, 0, 2, 2, 0, 2, 2);
     EXPECT_ROW(d, 1, 0, 5, 0, 0, 0);
     assert_string_equal(dataset_vocabulary(d), "{\"tags\":{\"label\":[\"O\",\"I-LOC\",\"I-PER\"]},"
-                                               "\"words\":[\"met\",\"Zoe\",\"Ana\",\"Rain\",\"Ruiz\"]}");
+                                               "\"words\":[\"met\",\"Zoe\",\"Ana\",\"Rain\",\"Ruiz\"],"
+                                               "\"words_by\":\"as they are\"}");
     char *grown = xstrdup(dataset_vocabulary(d));
     dataset_close(&d);
     d = records_must_open("conll2003", reader, "Oaxaca NNP I-NP O\n", grown);
@@ -133,8 +135,43 @@ static void test_which_words(void **state)
     static const char greek[] = "ΣΟΦΟΣ NN I-NP O\nσοφος NN I-NP O\nÉté NN I-NP O\nété NN I-NP O\nab NN I-NP O\n";
     static const char choice[] = "{lowercase_tokens: true, max_vocab_size: 2, tokens_to_add: ['Z', 'a']}";
     dataset *d = records_must_open("conll2003", choice, greek, NULL);
-    assert_non_null(strstr(dataset_vocabulary(d), "\"words\":[\"été\",\"σοφος\",\"Z\",\"a\"]}"));
+    assert_non_null(strstr(dataset_vocabulary(d),
+                           "\"words\":[\"été\",\"σοφος\",\"Z\",\"a\"],\"words_by\":\"lower case\"}"));
     dataset_close(&d);
+}
+
+/* Vocabularies that were made when ASCII's letters alone were lowered have no "words_by"; their words are found, and
+ * what grows from them is formed likewise. */
+static void test_words_are_lowered_as_those_of_the_vocabulary(void **state)
+{
+    (void)state;
+    static const char text[] = "École NN I-NP O\nécole NN I-NP O\nMER NN I-NP O\n";
+    static const char before[] = "{\"tags\": {\"label\": [\"O\"]}, \"words\": [\"mer\", \"École\", \"école\"]}";
+    static const char plain[] = "{\"tags\": {\"label\": [\"O\"]}, \"words\": [\"mer\", \"école\"]}";
+    static const char added[] = "{\"tags\": {\"label\": [\"O\"]}, \"words\": [\"mer\", \"école\", \"École\"]}";
+    static const char told[] = "{\"tags\": {\"label\": [\"O\"]}, \"words\": [\"mer\", \"École\", \"école\"],"
+                               "\"words_by\": \"lower case\"}";
+    dataset *d = records_must_open("conll2003", "{lowercase_tokens: true}", text, before);
+    EXPECT_ROW(d, 0, 0, 3, 4, 2);
+    assert_non_null(strstr(dataset_vocabulary(d), "\"words_by\":\"lower case of ASCII\"}"));
+    char *kept = xstrdup(dataset_vocabulary(d));
+    dataset_close(&d);
+    d = records_must_open("conll2003", "{lowercase_tokens: true}", text, kept);
+    EXPECT_ROW(d, 0, 0, 3, 4, 2);
+    dataset_close(&d);
+    d = records_must_open("conll2003", "{lowercase_tokens: true}", text, plain);
+    EXPECT_ROW(d, 0, 0, 3, 3, 2);
+    dataset_close(&d);
+    d = records_must_open("conll2003", "{lowercase_tokens: true, tokens_to_add: ['École']}", text, added);
+    EXPECT_ROW(d, 0, 0, 3, 3, 2);
+    dataset_close(&d);
+    d = records_must_open("conll2003", "{lowercase_tokens: true}", text, told);
+    EXPECT_ROW(d, 0, 0, 4, 4, 2);
+    dataset_close(&d);
+    records_refuse("conll2003", "{}", text, told, E_DATA,
+                   "its words are made by 'lower case', those of these data by 'as they are' "
+                   "(lowercase_tokens: false)");
+    free(kept);
 }
 
 static void test_features(void **state)
@@ -384,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_a_vocabulary_grows),
         cmocka_unit_test(test_rare_words_are_unknown),
         cmocka_unit_test(test_which_words),
+        cmocka_unit_test(test_words_are_lowered_as_those_of_the_vocabulary),
         cmocka_unit_test(test_features),
         cmocka_unit_test(test_universal_dependencies),
         cmocka_unit_test(test_the_first_piece_has_the_label),

@@ -311,6 +311,31 @@ static void test_more_than_the_workspace_holds_is_a_part_at_a_time(void **state)
     dnn_attention_scratch_most = most;
 }
 
+/* The log-sum-exps and the mask lie as floats, so not every part of a batch begins at 16 bytes. */
+static const form odd[] = {
+    {.name = "two heads of five rows, of which three fit and two are aligned",
+     .attr = {.q_heads = 2, .causal = true},
+     .in = {{3, {6, 5, 48}}},
+     .by_dnn = 3},
+    {.name = "three heads of five rows", .attr = {.q_heads = 3, .causal = true}, .in = {{3, {6, 5, 72}}}},
+    {.name = "bools of seven keys",
+     .attr = {.q_heads = 2},
+     .in = {{3, {6, 10, 16}}, {3, {6, 7, 16}}, {3, {6, 7, 16}}, {4, {6, 1, 1, 7}}},
+     .mask_chooses = true},
+};
+
+static void test_parts_begin_where_the_library_reads(void **state)
+{
+    (void)state;
+    int64_t most = dnn_attention_scratch_most;
+    dnn_attention_scratch_most = 3 * 3 * 64 * 128 * sizeof(uint16_t);
+    for (size_t i = 0; i < COUNT_OF(odd); i++) {
+        int runs = emu_arch() < 90 ? 0 : emu_arch() < 100 ? 1 + odd[i].by_dnn : 1;
+        assert_int_equal(play(&odd[i], PRECISION_BF16), 2 * runs);
+    }
+    dnn_attention_scratch_most = most;
+}
+
 /* One of a batch alone is too much. */
 static void test_more_than_the_workspace_ever_holds_is_ours(void **state)
 {
@@ -388,6 +413,7 @@ int main(void)
         KERNEL_TEST(test_without_a_library),
         KERNEL_TEST(test_dropout_of_the_library),
         KERNEL_TEST(test_more_than_the_workspace_holds_is_a_part_at_a_time),
+        KERNEL_TEST(test_parts_begin_where_the_library_reads),
         KERNEL_TEST(test_more_than_the_workspace_ever_holds_is_ours),
         KERNEL_TEST(test_where_the_library_has_no_engine),
         KERNEL_TEST(test_a_library_that_cannot_be_opened_is_told_of),

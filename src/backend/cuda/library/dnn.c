@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum {
-    ALIGN = 16, /* of operands, in bytes */
     OPERATIONS = 32,
     FIRST_NUMBER = 100, /* ids of tensors: operands, numbers, those between */
     FIRST_BETWEEN = 200,
@@ -170,7 +169,7 @@ static dnn_desc make_tensor(dnn_graph *g, int64_t id, const dnn_form *f, bool is
     return dnn_make(g, DNN_TENSOR,
                     DNN_ATTRIBUTES({DNN_TENSOR_ID, DNN_IS_INT64, 1, &id},
                                    {DNN_TENSOR_TYPE, DNN_IS_TYPE, 1, &f->type},
-                                   {DNN_TENSOR_ALIGNMENT, DNN_IS_INT64, 1, &(int64_t){ALIGN}},
+                                   {DNN_TENSOR_ALIGNMENT, DNN_IS_INT64, 1, &(int64_t){DNN_ALIGN}},
                                    {DNN_TENSOR_SHAPE, DNN_IS_INT64, f->rank, f->size},
                                    {DNN_TENSOR_STRIDES, DNN_IS_INT64, f->rank, f->stride},
                                    {DNN_TENSOR_IS_VIRTUAL, DNN_IS_BOOL, 1, &is_virtual},

@@ -45,6 +45,7 @@ const char *dnn_limits(void);
 #define DNN_ATTRIBUTES(...) ((const dnn_attribute[]){__VA_ARGS__, {.value = NULL}})
 
 enum { DNN_RANK = 5, DNN_OPERANDS = 16, DNN_NUMBERS = 8 };
+enum { DNN_ALIGN = 16 }; /* bytes, of operands */
 
 typedef struct dnn_form {
     unsigned type; /* DNN_F32 .. */

@@ -352,12 +352,38 @@ static int64_t bytes_of_bwd(const launch_attention *t, int64_t batch)
     return batch * t->q_heads * (queries * keys + shared) * (int64_t)sizeof(uint16_t);
 }
 
-/* The fewest parts of one size that fit; all of it where none does, which is refused. */
+/* Floats of the mask from one of the batch to the next. */
+static int64_t bias_step(const dnn_attention *a)
+{
+    return a->is_biased && a->of.mask_stride[0] ? bias(&(draft){.t = &a->of}).stride[0] : 0;
+}
+
+static int64_t lse_step(const launch_attention *t)
+{
+    return t->q_heads * t->q_length;
+}
+
+/* Whether all that a run is given of what lies n further in the batch is where cuDNN takes it. */
+static bool is_aligned(const dnn_attention *a, int64_t n)
+{
+    const launch_attention *t = &a->of;
+    const int64_t halves[] = {t->q_layout.batch, t->k_layout.batch, t->v_layout.batch, t->y_layout.batch};
+    const int64_t floats[] = {lse_step(t), bias_step(a)};
+    bool is = true;
+    for (size_t i = 0; i < COUNT_OF(halves); i++)
+        is = is && n * halves[i] * (int64_t)sizeof(uint16_t) % DNN_ALIGN == 0;
+    for (size_t i = 0; i < COUNT_OF(floats); i++)
+        is = is && n * floats[i] * (int64_t)sizeof(float) % DNN_ALIGN == 0;
+    return is;
+}
+
+/* The fewest parts of one size that fit and are aligned; all of it where none does, which is refused. */
 static int64_t batch_of_run(const dnn_attention *a)
 {
     int64_t batch = a->of.batch;
     for (int64_t parts = 1; parts <= batch && a->ratio == 0.0f; parts++)
-        if (batch % parts == 0 && bytes_of_bwd(&a->of, batch / parts) <= dnn_attention_scratch_most)
+        if (batch % parts == 0 && bytes_of_bwd(&a->of, batch / parts) <= dnn_attention_scratch_most &&
+            (parts == 1 || is_aligned(a, batch / parts)))
             return batch / parts;
     return batch;
 }
@@ -413,9 +439,9 @@ void dnn_attention_advance(dnn_attention *a, launch_attention_bwd *b, int64_t n)
     t->k = half_of(t->k, n, t->k_layout);
     t->v = half_of(t->v, n, t->v_layout);
     t->y = half_of(t->y, n, t->y_layout);
-    t->lse += n * t->q_heads * t->q_length;
-    if (a->is_biased && t->mask_stride[0])
-        a->bias += n * bias(&(draft){.t = t}).stride[0];
+    t->lse += n * lse_step(t);
+    if (a->is_biased)
+        a->bias += n * bias_step(a);
     b->dy = half_of(b->dy, n, t->y_layout);
     b->dq = half_of(b->dq, n, t->q_layout);
     b->dk = half_of(b->dk, n, t->k_layout);

@@ -45,7 +45,7 @@ extern int64_t dnn_attention_scratch_most;
 /* Of a all but addresses. E_UNSUPPORTED with the reason where our kernels have to do it. */
 MUST_USE status dnn_attention_plan(backend_program *p, const dnn_attention *a, dnn_graph **ret, error *err);
 /* Of so much of the batch a run, a whole number of them in all: without dropout that is a part where the
- * workspace of all would be too large. */
+ * workspace of all would be too large, and of the parts one whose operands are aligned. */
 MUST_USE status dnn_attention_bwd_plan(backend_program *p, const dnn_attention *a, int64_t *ret_batch,
                                        dnn_graph **ret, error *err);
 

@@ -362,12 +362,15 @@ bool optim_has_elements(const optim *o)
 
 size_t optim_room(const optim *o)
 {
-    return o->kind == OPTIM_MUON ? MUON_ROOM : o->kind == OPTIM_ADAFACTOR;
+    if (o->kind == OPTIM_MUON)
+        return o->by_adamw ? 0 : MUON_ROOM;
+    return o->kind == OPTIM_ADAFACTOR;
 }
 
 whole_rule whole_rule_make(const optim *o, const optim_call *call)
 {
     whole_rule r = {.gradient = gradient_of(call, 0.0),
+                    .room = optim_room(o),
                     .rate = call->rate,
                     .decay = call->decay ? (float)o->weight_decay : 0.0f,
                     .is_adaptive = call->decay};

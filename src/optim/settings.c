@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/detmath.h"
+#include "optim/whole.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -203,6 +204,16 @@ status optim_groups_settings(const config *c, const flat *f, training_span span,
     share_rates(c, f, &groups, &n);
     *ret = groups;
     *ret_n = n;
+    return OK;
+}
+
+status optim_memory(const config *c, const flat *f, size_t *ret, error *err)
+{
+    optim_group *groups;
+    size_t n;
+    TRY(optim_groups_settings(c, f, (training_span){.steps = 1, .epoch_steps = 1}, &groups, &n, err));
+    *ret = whole_room(f, groups) * sizeof(float);
+    free(groups);
     return OK;
 }
 

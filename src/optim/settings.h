@@ -17,6 +17,8 @@ optim optim_settings(const config *config);
  * tensors of `f` are in. */
 MUST_USE status optim_groups_settings(const config *config, const flat *f, training_span span, optim_group **ret,
                                       size_t *ret_n, error *err);
+/* Bytes that a server's steps work in, beside the weights and states. */
+MUST_USE status optim_memory(const config *config, const flat *f, size_t *ret, error *err);
 loss_scale_rule loss_scale_settings(const config *config);
 /* A step is applied when the master has heard of all its parts, and says how. */
 bool vote_settings(const config *config);

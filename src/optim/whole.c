@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 4096 };
+enum {
+    BLOCK = 4096,
+    ROOM_ALIGN = 16, /* floats, of a tensor's */
+};
 
 /* What a tensor has of one block. */
 typedef struct block {
@@ -21,6 +24,7 @@ typedef struct block {
 typedef struct share {
     float trust; /* of the direction */
     float keep;  /* of the weight */
+    float *room; /* that the tensor works in */
 } share;
 
 struct whole_step {
@@ -29,7 +33,7 @@ struct whole_step {
     block *blocks;
     size_t n_blocks;
     share *shares;        /* [spans of the part] */
-    float *room;          /* [n_room * elements] */
+    float *room;
     size_t n_room;
     update_span *others;  /* what moves by other rules than the optimizer's */
     update_part by_others;
@@ -37,15 +41,45 @@ struct whole_step {
 
 /* --- life --- */
 
-whole_step *whole_create(size_t most_spans, size_t most_elements, size_t room)
+/* A tensor's, by floats for each of its elements. */
+static size_t room_for(size_t each, size_t n)
 {
+    return (each * n + ROOM_ALIGN - 1) / ROOM_ALIGN * ROOM_ALIGN;
+}
+
+static size_t room_of_tensor(const tensor_decl *t, const optim *moved_by, size_t n)
+{
+    bool by_element = t->kind != TENSOR_TRAINABLE || (moved_by->kind == OPTIM_MUON && t->rank < 2);
+    return by_element ? 0 : room_for(optim_room(moved_by), n);
+}
+
+size_t whole_room(const flat *f, const optim_group *groups)
+{
+    size_t most = 0;
+    for (int32_t p = 0; p < f->n_live_parts; p++) {
+        size_t n, sum = 0;
+        const part_segment *s = flat_part_segments(f, p, &n);
+        for (size_t i = 0; i < n; i++) {
+            const tensor_decl *t = &f->tensors[s[i].tensor];
+            sum += room_of_tensor(t, &groups[t->group].optim, (size_t)s[i].n);
+        }
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+status whole_create(size_t most_spans, size_t most_elements, size_t room, whole_step **ret, error *err)
+{
+    void *memory;
+    TRY(mem_alloc(room * sizeof(float), "what the optimizer works in", &memory, err));
     whole_step *w = xcalloc(1, sizeof *w);
     w->blocks = xcalloc(most_elements / BLOCK + most_spans + 1, sizeof *w->blocks);
     w->shares = xcalloc(most_spans + 1, sizeof *w->shares);
     w->n_room = room;
-    w->room = xcalloc(room * most_elements + 1, sizeof *w->room);
+    w->room = memory;
     w->others = xcalloc(most_spans + 1, sizeof *w->others);
-    return w;
+    *ret = w;
+    return OK;
 }
 
 void whole_destroy(whole_step **w)
@@ -54,7 +88,7 @@ void whole_destroy(whole_step **w)
         return;
     free((*w)->blocks);
     free((*w)->shares);
-    free((*w)->room);
+    mem_free((*w)->room);
     free((*w)->others);
     free(*w);
     *w = NULL;
@@ -76,6 +110,7 @@ static const whole_rule *rule_of(const update_part *u, size_t i)
 
 size_t whole_begin(whole_step *w, const update_part *u, whole_vectors v)
 {
+    size_t room = 0;
     BUG_ON(v.weight_in == v.weight_out);
     w->u = u;
     w->v = v;
@@ -88,9 +123,12 @@ size_t whole_begin(whole_step *w, const update_part *u, whole_vectors v)
         const whole_rule *by = rule_of(u, i);
         if (!by)
             w->others[w->by_others.n_spans++] = *s;
+        w->shares[i].room = w->room + room;
+        room += by ? room_for(by->room, s->n) : 0;
         for (size_t at = 0; by && is_measured(by) && at < s->n; at += BLOCK)
             w->blocks[w->n_blocks++] = (block){.at = s->first + at, .n = s->n - at < BLOCK ? s->n - at : BLOCK};
     }
+    BUG_ON(room > w->n_room);
     return w->n_blocks;
 }
 
@@ -245,7 +283,7 @@ static double rms(const float *x, size_t n)
 }
 
 static share adafactor_tensor(const whole_step *w, const update_span *s, const update_shape *shape,
-                              const whole_rule *by)
+                              const whole_rule *by, float *room)
 {
     const size_t at = s->first;
     const adafactor_shape lies = shape->rank < 2 ? (adafactor_shape){.matrices = 1}
@@ -253,19 +291,20 @@ static share adafactor_tensor(const whole_step *w, const update_span *s, const u
     const double size = by->eps_scale > 0 ? rms(w->v.weight_in + at, s->n) : 1.0;
     const double rate = by->step * (size > by->eps_scale ? size : by->eps_scale);
     adafactor_divide(w->v.weight_out + at, s->n, lies, by->second_keep, by->eps, w->v.state_in[0] + at,
-                     w->v.state_out[0] + at, w->room + at * w->n_room);
+                     w->v.state_out[0] + at, room);
     const double over = rms(w->v.weight_out + at, s->n) / by->clip_threshold;
     return (share){.trust = (float)(rate / (over > 1.0 ? over : 1.0)), .keep = (float)(1.0 - rate * (double)by->decay)};
 }
 
-static share muon_tensor(const whole_step *w, const update_span *s, const update_shape *shape, const whole_rule *by)
+static share muon_tensor(const whole_step *w, const update_span *s, const update_shape *shape, const whole_rule *by,
+                         float *room)
 {
     static const double eps = 1e-7; /* of the norm */
     const size_t at = s->first;
     const int64_t rows = shape->first, columns = s->n / rows;
     const double tall = (double)rows / (double)columns, longer = (double)(rows > columns ? rows : columns);
     const double share_of = by->matches_rms ? 0.2 * det_sqrt(longer) : det_sqrt(tall > 1.0 ? tall : 1.0);
-    muon_orthogonalise(w->v.weight_out + at, rows, columns, by->ns_steps, eps, w->room + at * w->n_room);
+    muon_orthogonalise(w->v.weight_out + at, rows, columns, by->ns_steps, eps, room);
     if (w->v.state_in[1] != w->v.state_out[1])
         memcpy(w->v.state_out[1] + at, w->v.state_in[1] + at, s->n * sizeof(float));
     return (share){.trust = (float)(by->step * share_of), .keep = (float)(1.0 - by->step * (double)by->decay)};
@@ -277,7 +316,8 @@ void whole_tensor(whole_step *w, size_t i)
     const update_span *s = &w->u->spans[i];
     if (!by || is_measured(by))
         return;
-    w->shares[i] = (by->kind == WHOLE_MUON ? muon_tensor : adafactor_tensor)(w, s, &w->u->shapes[i], by);
+    w->shares[i] =
+        (by->kind == WHOLE_MUON ? muon_tensor : adafactor_tensor)(w, s, &w->u->shapes[i], by, w->shares[i].room);
 }
 
 /* --- norms --- */

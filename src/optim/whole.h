@@ -29,7 +29,8 @@
 #ifndef TEQUIO_OPTIM_WHOLE_H
 #define TEQUIO_OPTIM_WHOLE_H
 
-#include "optim/optim.h"
+#include "common/parts/flat.h"
+#include "optim/group.h"
 #include "optim/update.h"
 
 typedef enum whole_kind { WHOLE_LARS, WHOLE_LAMB, WHOLE_ADAFACTOR, WHOLE_MUON } whole_kind;
@@ -50,12 +51,13 @@ typedef struct whole_rule {
     int64_t ns_steps;           /* muon */
     bool matches_rms;
     bool by_element;            /* all tensors by the part's `rules` */
+    size_t room;                /* floats for each element */
 } whole_rule;
 
 bool optim_is_whole(const optim *o);
 /* Whether vectors go by a rule of update.h, which the part has too. */
 bool optim_has_elements(const optim *o);
-/* Floats of room that a step takes for each element. */
+/* Floats of room that a step takes for each element of a tensor that goes by the optimizer's rule. */
 size_t optim_room(const optim *o);
 whole_rule whole_rule_make(const optim *o, const optim_call *call);
 
@@ -68,8 +70,11 @@ typedef struct whole_vectors {
 
 typedef struct whole_step whole_step;
 
-/* Room for parts of so many spans and elements, with so many floats more for each of these. */
-whole_step *whole_create(size_t most_spans, size_t most_elements, size_t room);
+/* Floats that tensors of a part work in, at most: those of one part at a time, each in its own. */
+size_t whole_room(const flat *f, const optim_group *groups);
+
+/* For parts of so many spans and elements, and so many floats to work in. */
+MUST_USE status whole_create(size_t most_spans, size_t most_elements, size_t room, whole_step **ret, error *err);
 void whole_destroy(whole_step **w);
 
 /* Of the part `u`, whose spans go by u->whole; both stay while its turns last. Returns how many blocks are measured. */

@@ -85,13 +85,19 @@ static size_t most_segments(const flat *f)
     return most;
 }
 
-/* For the largest part; NULL: the optimizer is element-wise. */
-static whole_step *whole_room(const table *t)
+/* The store's, or one of the host's for the largest part. */
+static status optimizer_create(table *t, size_t n_terms, error *err)
 {
     const flat *f = t->o.flat;
-    if (!t->whole_rules)
-        return NULL;
-    return whole_create(most_segments(f), (size_t)flat_largest_part(f), optim_room(&t->groups[0].optim));
+    whole_step *whole = NULL; /* the optimizer is element-wise */
+    t->optimizer = t->o.store->optimizer;
+    BUG_ON(t->optimizer && t->whole_rules);
+    if (t->optimizer)
+        return OK;
+    if (t->whole_rules)
+        TRY(whole_create(most_segments(f), (size_t)flat_largest_part(f), whole_room(f, t->groups), &whole, err));
+    t->optimizer = t->own = host_optimizer_create(t->o.thread_pool, n_terms, whole);
+    return OK;
 }
 
 status table_create(const table_options *options, const table_hooks *hooks, table **ret, error *err)
@@ -117,15 +123,11 @@ status table_create(const table_options *options, const table_hooks *hooks, tabl
         size_t n = entry_terms(options->flat, p, NULL);
         n_terms = n > n_terms ? n : n_terms;
     }
-    t->optimizer = t->o.store->optimizer;
-    BUG_ON(t->optimizer && t->whole_rules);
-    if (!t->optimizer)
-        t->optimizer = t->own = host_optimizer_create(options->thread_pool, n_terms, whole_room(t));
     t->terms = xcalloc(n_terms + 1, sizeof *t->terms);
     t->tensors = xcalloc(n_terms + 1, sizeof *t->tensors);
     t->spans = xcalloc(most_segments(options->flat) + 1, sizeof *t->spans);
     t->summing = xcalloc((size_t)options->flat->n_live_parts + 1, sizeof *t->summing);
-    status st = OK;
+    status st = optimizer_create(t, n_terms, err);
     for (int32_t p = 0; st == OK && p < options->flat->n_parts; p++)
         if (options->parts[p] != PART_ELSEWHERE)
             st = entry_create(t, p, err);

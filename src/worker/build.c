@@ -59,6 +59,7 @@ static status build_check_memory(const worker *w, error *err)
                                                 .device = w->o->devices[0],
                                                 .n_lanes = w->o->n_lanes,
                                                 .n_readers = w->o->n_readers,
+                                                .n_servers = w->o->n_servers,
                                                 .servers = w->o->servers_here},
                                err);
 }

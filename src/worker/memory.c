@@ -8,6 +8,18 @@
 /* A server keeps two versions of the weights, a sum of gradients, and the optimizer's state. */
 enum { SERVER_COPIES = 3 };
 
+/* Of all servers; each works in memory of its own, whatever parts it has. */
+static status server_bytes(const worker_memory *m, double *ret, error *err)
+{
+    const optim settings = optim_settings(m->config);
+    const double weights = (double)m->variants->flat->n_elements * sizeof(float);
+    size_t room;
+    TRY(optim_memory(m->config, m->variants->flat, &room, err));
+    *ret = weights * (double)(SERVER_COPIES + optim_slots(&settings)) +
+           (double)room * (double)(m->n_servers > 0 ? m->n_servers : 1);
+    return OK;
+}
+
 static status lane_bytes(const worker_memory *m, const graph *const *graphs, size_t n, size_t *ret,
                          error *err)
 {
@@ -42,16 +54,15 @@ static status lane_bytes_for(const worker_memory *m, int64_t batch, size_t *ret,
 
 status worker_memory_of(const worker_memory *m, int64_t batch, size_t *ret, error *err)
 {
-    const optim settings = optim_settings(m->config);
+    double servers;
     size_t lane, weights = (size_t)m->variants->flat->n_elements * sizeof(float);
     size_t lanes = (size_t)m->n_lanes, views = training_schedule(m->config).in_order ? 1 : lanes;
     loader_options reading = variants_loader(m->config, m->variants, m->n_readers);
     reading.batch_size = batch;
     reading.bytes = m->device.ops->queue; /* a device makes the numbers */
     TRY(lane_bytes_for(m, batch, &lane, err));
-    double servers = m->servers * (double)(SERVER_COPIES + optim_slots(&settings));
-    *ret = lanes * (lane + loader_bytes(&reading)) + views * weights +
-           (size_t)(servers * (double)weights);
+    TRY(server_bytes(m, &servers, err));
+    *ret = lanes * (lane + loader_bytes(&reading)) + views * weights + (size_t)(m->servers * servers);
     return OK;
 }
 

@@ -16,6 +16,7 @@ typedef struct worker_memory {
     backend_choice device;  /* of each lane; what a device has of its own memory does not count */
     int32_t n_lanes;
     int32_t n_readers;      /* threads of each that read data ahead */
+    int32_t n_servers;      /* of the cluster; 0: this process is one */
     double servers;         /* share of all servers' memory that counts here: 1 of one process that
                              * does everything */
 } worker_memory;

@@ -24,6 +24,7 @@ typedef struct built {
     trainable moving;
     exec_memory memory;
     size_t needed;    /* of the host's memory */
+    size_t room;      /* that each server's steps work in */
     host_memory host; /* what it has left */
     steps steps;
 } built;
@@ -43,7 +44,9 @@ static status measure_host(const config *c, const shape *s, backend_choice devic
                                .device = device,
                                .n_lanes = s->lanes,
                                .n_readers = s->readers,
+                               .n_servers = s->ps,
                                .servers = s->servers_here};
+    TRY(optim_memory(c, b->variants.flat, &b->room, err));
     TRY(worker_memory_of(&one, b->variants.shapes[0].examples, &b->needed, err));
     b->needed *= (size_t)s->here;
     return budget_left(&b->host, err);
@@ -106,14 +109,14 @@ static json_t *lane_memory(exec_memory m)
 }
 
 /* A server keeps two versions of the weights and the optimizer's state, but of frozen parts one; of
- * the server before it in the ring too, where it stands by. */
-static json_t *servers(const flat *f, int n_servers, size_t slots, bool copies)
+ * the server before it in the ring too, where it stands by; and what its steps work in. */
+static json_t *servers(const flat *f, int n_servers, size_t slots, size_t room, bool copies)
 {
     int32_t *server = xcalloc((size_t)f->n_parts + 1, sizeof *server);
     placement_deal(f, n_servers, server);
     json_t *list = json_array();
     for (int i = 0; i < n_servers; i++) {
-        int64_t parts = 0, bytes = 0, idle = 0, standby = 0;
+        int64_t parts = 0, bytes = 0, idle = (int64_t)room, standby = 0;
         for (int32_t p = 0; p < f->n_parts; p++) {
             bool stands_by = copies && n_servers > 1 && (server[p] + 1) % n_servers == i;
             if (server[p] != i && !stands_by)
@@ -152,7 +155,7 @@ static json_t *dryrun_report(const config *c, const shape *s, const built *b)
                                   "evaluators", s->evaluators, "lanes_per_worker", s->lanes,
                                   "threads_per_lane", s->threads, "readers_per_lane", s->readers));
     json_object_set_new(r, "parts", json_integer(b->variants.flat->n_parts));
-    json_object_set_new(r, "servers", servers(b->variants.flat, s->ps > 0 ? s->ps : 1, optim_slots(&moved_by),
+    json_object_set_new(r, "servers", servers(b->variants.flat, s->ps > 0 ? s->ps : 1, optim_slots(&moved_by), b->room,
                                               config_int(c, "distributed.ps_replicas")));
     json_object_set_new(r, "steps",
                         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "examples",

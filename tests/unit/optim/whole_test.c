@@ -29,7 +29,8 @@ typedef struct part {
 static void step_of(part *p, const update_part *u, const float *grad, size_t n, size_t piece)
 {
     static float out[MOST];
-    whole_step *w = whole_create(u->n_spans, n, MUON_ROOM);
+    whole_step *w;
+    assert_int_equal(whole_create(u->n_spans, n, MUON_ROOM * n + 64, &w, NULL), OK);
     float *state[SLOTS] = {p->slots[0], p->slots[1], p->slots[2]};
     memcpy(out, p->w, sizeof out); /* what no span has stays */
     size_t blocks = whole_begin(w, u, (whole_vectors){grad, p->w, out, state, state});
@@ -338,6 +339,49 @@ static void what_is_no_tensor_of_the_optimizers_moves_as_ever(void **state)
 }
 
 /* 1 where a norm is 0, and where the tensor is spared: by hand, as momentum begins. */
+/* --- what it works in --- */
+
+/* Parts of whole tensors: those of one part are 300 x 300 and a vector, the larger table goes by AdamW. */
+static flat *a_model(void)
+{
+    static const tensor_decl tensors[] = {
+        {.name = "layer", .rank = 2, .dim = {300, 300}, .whole = true},
+        {.name = "odd", .rank = 2, .dim = {3, 3}, .whole = true},
+        {.name = "bias", .rank = 1, .dim = {300}, .whole = true},
+        {.name = "table", .rank = 2, .dim = {4000, 300}, .whole = true, .group = 1},
+    };
+    error err = ERROR_INIT;
+    flat *f = NULL;
+    if (flat_create(tensors, COUNT_OF(tensors), &f, &err) != OK)
+        fail_msg("%s", err.text);
+    return f;
+}
+
+static void room_is_of_those_that_work_in_it(void **state)
+{
+    (void)state;
+    flat *f = a_model();
+    optim_group groups[2] = {{.optim = {.kind = OPTIM_MUON}}, {.optim = {.kind = OPTIM_MUON, .by_adamw = true}}};
+    assert_in_range(whole_room(f, groups), MUON_ROOM * 90000, MUON_ROOM * 90009 + 32);
+    groups[1].optim.by_adamw = false;
+    assert_in_range(whole_room(f, groups), MUON_ROOM * 1200000, MUON_ROOM * 1300000);
+    groups[0].optim.kind = groups[1].optim.kind = OPTIM_ADAFACTOR;
+    assert_in_range(whole_room(f, groups), 1200000, 1300000);
+    groups[0].optim.kind = groups[1].optim.kind = OPTIM_LAMB;
+    assert_int_equal(whole_room(f, groups), 0);
+    flat_destroy(&f);
+}
+
+static void too_much_room_is_an_error(void **state)
+{
+    (void)state;
+    whole_step *w = NULL;
+    error err = ERROR_INIT;
+    assert_int_equal(whole_create(1, 4, SIZE_MAX / 4, &w, &err), E_NOMEM);
+    assert_non_null(strstr(err.text, "what the optimizer works in"));
+    assert_null(w);
+}
+
 static void trust_is_one(void **state)
 {
     (void)state;
@@ -372,6 +416,8 @@ int main(void)
         cmocka_unit_test(bits_do_not_depend_on_pieces_and_place),
         cmocka_unit_test(what_is_no_tensor_of_the_optimizers_moves_as_ever),
         cmocka_unit_test(trust_is_one),
+        cmocka_unit_test(room_is_of_those_that_work_in_it),
+        cmocka_unit_test(too_much_room_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,31 +30,47 @@ bool mix_works_on_bytes(const mix *m)
     return m->mixup == 0.0;
 }
 
+static const char *key_of(const mix *m)
+{
+    return m->mixup > 0.0 ? "mixup" : "cutmix";
+}
+
+/* An image, which can be mixed with `first`, the first one. */
+static status check_image(const mix *m, const char *path, const data_field *f, const data_field *first, error *err)
+{
+    if (f->dtype == DT_U8 && !f->bytes.channels && m->mixup > 0.0)
+        return FAIL(err, E_CONFIG, "%s.mixup: '%s' is uint8, and a mixture of two bytes is none; cutmix takes it", path,
+                    f->name);
+    if (f->dim[1] != first->dim[1] || f->dim[2] != first->dim[2])
+        return FAIL(err, E_CONFIG, "%s.%s: '%s' and '%s' are of different sizes; images of one size are mixed", path,
+                    key_of(m), first->name, f->name);
+    return OK;
+}
+
 status mix_check(const config *section, const data_field *fields, size_t n, error *err)
 {
     const mix m = mix_read(section);
-    const char *path = section ? config_path(section) : "", *key = m.mixup > 0.0 ? "mixup" : "cutmix";
-    const data_field *first = NULL;
+    const char *path = section ? config_path(section) : "", *key = key_of(&m);
+    const data_field *first = NULL, *other = NULL;
     bool has_label = false;
     if (!mix_is_on(&m))
         return OK;
     for (size_t i = 0; i < n; i++) {
         const data_field *f = &fields[i];
-        has_label = has_label || mix_is_label(&m, f);
-        if (!augment_takes(f))
-            continue;
-        first = first ? first : f;
-        if (f->dtype == DT_U8 && !f->bytes.channels && m.mixup > 0.0)
-            return FAIL(err, E_CONFIG, "%s.mixup: '%s' is uint8, and a mixture of two bytes is none; cutmix takes it",
-                        path, f->name);
-        if (f->dim[1] != first->dim[1] || f->dim[2] != first->dim[2])
-            return FAIL(err, E_CONFIG, "%s.%s: '%s' and '%s' are of different sizes; images of one size are mixed",
-                        path, key, first->name, f->name);
+        bool is_label = mix_is_label(&m, f), is_image = augment_takes(f);
+        has_label = has_label || is_label;
+        first = first || !is_image ? first : f;
+        other = other || is_image || is_label ? other : f;
+        if (is_image)
+            TRY(check_image(&m, path, f, first, err));
     }
     if (!first)
         return FAIL(err, E_CONFIG, "%s.%s: the data have no images, fields [C,H,W] of float32 or bytes", path, key);
-    return has_label ? OK : FAIL(err, E_CONFIG, "%s.%s: the data have no label of classes, int64 and one an example",
-                                 path, key);
+    if (!has_label)
+        return FAIL(err, E_CONFIG, "%s.%s: the data have no label of classes, int64 and one an example", path, key);
+    return other ? FAIL(err, E_CONFIG, "%s.%s: '%s' is neither an image nor a label of classes, and would stay that of "
+                                       "one example where two are mixed; use data without it", path, key, other->name)
+                 : OK;
 }
 
 /* --- labels --- */
@@ -86,15 +102,20 @@ bool mix_label(const data_field *f, int64_t label, float *ret)
 
 /* --- how much --- */
 
-/* The logarithm of a number drawn from Gamma(a): Marsaglia and Tsang 2000, for a < 1 that of a + 1 times U^(1/a). */
+/* A block of random words has four draws: no two numbers of one share are made of the same word. */
+enum { DRAWS_A_BLOCK = 4, DRAW_ACCEPT = 2 /* behind the two of a normal */ };
+
+/* The logarithm of a number drawn from Gamma(a): Marsaglia and Tsang 2000, for a < 1 that of a + 1 times U^(1/a). U has
+ * the first block, each try the next one. */
 static double log_gamma_draw(const rng *draws, uint64_t draw, double a)
 {
     double share = 0.0, d = (a < 1.0 ? a + 1.0 : a) - 1.0 / 3.0, c = 1.0 / det_sqrt(9.0 * d);
     if (a < 1.0)
-        share = det_log(1.0 - (double)rng_uniform(draws, draw++)) / a;
-    for (;; draw += 2) {
+        share = det_log(1.0 - (double)rng_uniform(draws, draw)) / a;
+    for (;;) {
+        draw += DRAWS_A_BLOCK;
         double x = (double)rng_normal(draws, draw), root = 1.0 + c * x, v = root * root * root;
-        double u = 1.0 - (double)rng_uniform(draws, draw + 1);
+        double u = 1.0 - (double)rng_uniform(draws, draw + DRAW_ACCEPT);
         if (root > 0.0 && det_log(u) < 0.5 * x * x + d - d * v + d * det_log(v))
             return det_log(d * v) + share;
     }

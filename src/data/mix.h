@@ -23,8 +23,8 @@ mix mix_read(const config *section);
 bool mix_is_on(const mix *m);
 /* Can it be done with bytes that mean numbers? */
 bool mix_works_on_bytes(const mix *m);
-/* Is what it takes there, if anything is asked for: images of one size, and a label of classes? E_CONFIG names what is
- * not. */
+/* Is what it takes there, if anything is asked for: images of one size and a label of classes, and nothing beside them,
+ * which would stay one example's? E_CONFIG names what is wrong. */
 MUST_USE status mix_check(const config *section, const data_field *fields, size_t n, error *err);
 
 /* A label of classes, which training sees as float32 [classes]. */

@@ -187,13 +187,25 @@ static void test_shares_are_drawn_from_beta(void **state)
         for (int s = 0; s <= STEPS; s++) /* Kolmogorov and Smirnov: one of 1000 is farther off than 1.95 / sqrt(N) */
             assert_true(fabs((double)counts[s] / N - cases[k].below((double)s / STEPS)) < 1.95 / sqrt(N));
     }
-    const mix small = {.mixup = 0.2};
-    double squares = 0.0;
-    for (int64_t i = 0; i < N; i++) {
-        double lam = mix_draw_of(&small, 11, i, W, H).lam;
-        squares += (lam - 0.5) * (lam - 0.5) / N;
+}
+
+/* The variance of Beta(a, a) is 1 / (4 (2 a + 1)); two numbers of a share that are not independent show here. */
+static void test_shares_vary_as_those_of_beta(void **state)
+{
+    (void)state;
+    enum { N = 200000 };
+    static const double alphas[] = {0.2, 0.4, 1.0, 2.0};
+    for (size_t k = 0; k < sizeof alphas / sizeof *alphas; k++) {
+        const mix m = {.mixup = alphas[k]};
+        double squares = 0.0, fourths = 0.0;
+        for (int64_t i = 0; i < N; i++) {
+            double off = mix_draw_of(&m, 11, i, W, H).lam - 0.5;
+            squares += off * off / N;
+            fourths += off * off * off * off / N;
+        }
+        double deviation = sqrt((fourths - squares * squares) / N);
+        assert_true(fabs(squares - 0.25 / (2.0 * alphas[k] + 1.0)) < 3.5 * deviation);
     }
-    assert_true(fabs(squares - 0.25 / 1.4) < 0.005);
 }
 
 static void test_a_rectangle_is_what_the_share_says(void **state)
@@ -232,6 +244,7 @@ static void test_what_cannot_be_mixed_is_refused(void **state)
     const data_field raw = {.name = "raw", .dtype = DT_U8, .rank = 3, .dim = {1, H, W}};
     const data_field wide = {.name = "wide", .dtype = DT_F32, .rank = 3, .dim = {1, H, W + 1}};
     const data_field label = {.name = "label", .dtype = DT_I64, .classes = 3};
+    const data_field age = {.name = "age", .dtype = DT_F32};
     static const char mixup[] = "{augment: {mixup: {}}}", cutmix[] = "{augment: {cutmix: {}}}";
     refuse(mixup, (data_field[]){raw, label}, 2,
            "dataset_reader.augment.mixup: 'raw' is uint8, and a mixture of two bytes is none; cutmix takes it");
@@ -241,6 +254,9 @@ static void test_what_cannot_be_mixed_is_refused(void **state)
            "dataset_reader.augment.cutmix: the data have no images, fields [C,H,W] of float32 or bytes");
     refuse(mixup, &image, 1,
            "dataset_reader.augment.mixup: the data have no label of classes, int64 and one an example");
+    refuse(cutmix, (data_field[]){image, age, label}, 3,
+           "dataset_reader.augment.cutmix: 'age' is neither an image nor a label of classes, and would stay that of one "
+           "example where two are mixed; use data without it");
 }
 
 int main(void)
@@ -249,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_batches_are_mixed_as_they_are_defined),
         cmocka_unit_test(test_bytes_are_cut_as_numbers_are),
         cmocka_unit_test(test_shares_are_drawn_from_beta),
+        cmocka_unit_test(test_shares_vary_as_those_of_beta),
         cmocka_unit_test(test_a_rectangle_is_what_the_share_says),
         cmocka_unit_test(test_what_cannot_be_mixed_is_refused),
     };

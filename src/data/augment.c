@@ -56,6 +56,24 @@ static bool is_picture(const data_field *f)
     return augment_takes(f) && is_bytes(f) && (f->dim[0] == 1 || f->dim[0] == PICTURE_CHANNELS);
 }
 
+/* Of videos only a reader that views their frames crops them, and nothing is erased. */
+static status check_videos(const config *section, const augment *a, const data_field *fields, size_t n, bool has_images,
+                           error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const data_field *f = &fields[i];
+        if (!augment_moves(f) || augment_takes(f))
+            continue;
+        if (a->changes.pads && !f->is_viewed)
+            return FAIL(err, E_CONFIG, "%s.random_crop: '%s' is a video that is not read from files of frames, which "
+                                       "it does not change; shift moves it", config_path(section), f->name);
+        if (a->changes.erases && !has_images)
+            return FAIL(err, E_CONFIG, "%s.random_erasing: is of images, fields [C,H,W], and '%s' is a video; leave it "
+                                       "out", config_path(section), f->name);
+    }
+    return OK;
+}
+
 status augment_check(const config *section, const data_field *fields, size_t n, error *err)
 {
     static const char *const of_pictures[] = {"color_jitter", "rand_augment", "trivial_augment_wide"};
@@ -70,10 +88,11 @@ status augment_check(const config *section, const data_field *fields, size_t n, 
         if (config_has(section, of_pictures[i]) && !has_pictures)
             return FAIL(err, E_CONFIG, "%s.%s: the data have no pictures, fields [1,H,W] or [3,H,W] whose values are "
                                        "bytes", config_path(section), of_pictures[i]);
-    bool changes = augment_paints(&a) || a.changes.erases, moves = augment_is_on(&a);
-    if ((has_images || !changes) && (has_moved || !moves))
-        return OK;
-    return FAIL(err, E_CONFIG, "%s: the data have no images, fields [C,H,W] of float32 or bytes", config_path(section));
+    TRY(check_videos(section, &a, fields, n, has_images, err));
+    bool asks = augment_is_on(&a) || augment_paints(&a) || a.changes.erases;
+    return has_moved || !asks ? OK
+                              : FAIL(err, E_CONFIG, "%s: the data have no images, fields [C,H,W] of float32 or bytes",
+                                     config_path(section));
 }
 
 /* --- while pixels are bytes --- */
@@ -130,11 +149,10 @@ static void crop(const augment *a, const picture_draws *draws, const data_field 
         crop_floats(&w, f, image, (float)a->changes.fill);
 }
 
-void augment_paint(const augment *a, const picture_draws *draws, const data_field *f, bool is_cropped, void *image,
-                   void *room)
+void augment_paint(const augment *a, const picture_draws *draws, const data_field *f, void *image, void *room)
 {
     const picture_planes p = {image, (int32_t)f->dim[0], (int32_t)f->dim[2], (int32_t)f->dim[1]};
-    if (a->changes.pads && !is_cropped)
+    if (a->changes.pads && !f->is_viewed)
         crop(a, draws, f, image);
     if (is_picture(f))
         picture_changes_colours(&a->changes, draws, &p, room);

@@ -1,7 +1,7 @@
 /*
  * Augmentation of images: what becomes of an example between its reader and a batch, in this order.
  *
- *   while pixels are bytes   random_crop, of readers that have not cropped; colours and policies (pictures/changes.h)
+ *   while pixels are bytes   random_crop, where the reader has not cropped; colours and policies (pictures/changes.h)
  *   when they are numbers    a random horizontal flip, then a random shift in x and y. What moves in from outside is
  *                            background. Last a rectangle may become background: torchvision's RandomErasing
  *
@@ -39,9 +39,8 @@ bool augment_works_on_bytes(const augment *a, const data_field *f);
 bool augment_paints(const augment *a);
 /* The bytes beside an example that augment_paint works in. */
 size_t augment_room(const augment *a, const data_field *f);
-/* In place, of a field that it takes; one of data_bytes is bytes. `is_cropped`: the reader did that. */
-void augment_paint(const augment *a, const picture_draws *draws, const data_field *f, bool is_cropped, void *image,
-                   void *room);
+/* In place, of a field that it takes; one of data_bytes is bytes. */
+void augment_paint(const augment *a, const picture_draws *draws, const data_field *f, void *image, void *room);
 
 /* `draws` is (seed, RNG_AUGMENT, batch id); `i` the example's place in the batch. in != out. */
 void augment_apply(const augment *a, const rng *draws, int64_t i, const data_field *f,

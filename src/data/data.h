@@ -47,6 +47,8 @@ typedef struct data_field {
                                      * filled up, ... */
     bool has_filler;                /* ... DT_I64 by this number */
     int64_t filler;
+    bool is_viewed;                 /* images and videos: dataset_read_drawn itself shows the part or the window of them
+                                     * that is drawn */
     data_bytes bytes;
 } data_field;
 
@@ -122,9 +124,8 @@ MUST_USE status dataset_read(const dataset *d, int64_t example, void *const *ret
 /* The same, but fields that are bytes in their file are left as they are. */
 MUST_USE status dataset_read_bytes(const dataset *d, int64_t example, void *const *ret, error *err);
 
-/* Does dataset_read_drawn show a part or a window of a picture? Else random_crop is of whole examples. */
-bool dataset_crops(const dataset *d);
-/* Either of them; of readers that crop, a part of the picture as the section `augment` says (pictures/changes.h). */
+/* Either of them; of fields that are viewed, a part of the picture as the section `augment` says
+ * (pictures/changes.h). */
 MUST_USE status dataset_read_drawn(const dataset *d, int64_t example, const picture_draws *draws, bool as_bytes,
                                    void *const *ret, error *err);
 

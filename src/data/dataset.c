@@ -201,11 +201,6 @@ status dataset_read_bytes(const dataset *d, int64_t example, void *const *ret, e
                                                                     err);
 }
 
-bool dataset_crops(const dataset *d)
-{
-    return d->ops->read_drawn != NULL;
-}
-
 status dataset_read_drawn(const dataset *d, int64_t example, const picture_draws *draws, bool as_bytes,
                           void *const *ret, error *err)
 {

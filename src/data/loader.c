@@ -316,7 +316,7 @@ status loader_create(const loader_options *options, loader **ret, error *err)
     pthread_cond_init(&l->work, NULL);
     pthread_cond_init(&l->done, NULL);
     status st;
-    TRY_OUT(st, making_check(options->augment, options->dataset, err));
+    TRY_OUT(st, making_check(options->augment, NULL, options->dataset, err));
     for (size_t i = 0; i < options->depth; i++)
         TRY_OUT(st, create_buffer(l, &l->ring[i], err));
     TRY_OUT(st, start_threads(l, err));

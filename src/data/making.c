@@ -1,5 +1,7 @@
 #include "data/making.h"
 
+#include "data/pixel_labels.h"
+
 #include <string.h>
 
 /* Each field there begins where any type may. */
@@ -71,11 +73,12 @@ making making_of(const loader_options *o)
     return m;
 }
 
-status making_check(const config *section, const dataset *d, error *err)
+status making_check(const config *section, const json_t *labels, const dataset *d, error *err)
 {
     size_t n;
     const data_field *fields = dataset_fields(d, &n);
     TRY(augment_check(section, fields, n, err));
+    TRY(pixel_labels_check(section, labels, fields, n, err));
     return mix_check(section, fields, n, err);
 }
 
@@ -100,7 +103,7 @@ static void finish_field(const making *m, const data_field *f, int64_t batch_id,
 {
     rng draws = rng_make(m->seed, RNG_AUGMENT, (uint64_t)batch_id);
     if (m->paints && augment_takes(f))
-        augment_paint(&m->augment, changes, f, dataset_crops(m->dataset), raw, room);
+        augment_paint(&m->augment, changes, f, raw, room);
     if (m->paints && f->bytes.channels && f->dtype == DT_F32)
         data_bytes_spread(f, raw);
     if (raw != out && f->varies)

@@ -26,8 +26,9 @@ typedef struct making {
 } making;
 
 making making_of(const loader_options *o);
-/* Of the section dataset_reader.augment (NULL: none). E_CONFIG: the data have nothing that it can change. */
-MUST_USE status making_check(const config *section, const dataset *d, error *err);
+/* Of the section dataset_reader.augment (NULL: none), and model.labels (NULL: not known, or the usual ones). E_CONFIG:
+ * the data have nothing that it can change, or something that would no longer fit what it changes. */
+MUST_USE status making_check(const config *section, const json_t *labels, const dataset *d, error *err);
 /* What making_read and making_mix work in; 0: nothing. */
 size_t making_scratch(const making *m);
 

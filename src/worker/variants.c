@@ -203,7 +203,7 @@ static status build_all(const config *c, variants *v, error *err)
     const char *path = config_str(c, "train_data_path");
     TRYF(dataset_open(config_section(c, "dataset_reader"), path, &v->data, err), err,
          "train_data_path");
-    TRY(making_check(config_section(c, "dataset_reader.augment"), v->data, err));
+    TRY(making_check(config_section(c, "dataset_reader.augment"), config_json(c, "model.labels"), v->data, err));
     int64_t examples = dataset_examples(v->data);
     int64_t full = config_int(c, "data_loader.batch_size");
     if (config_bool(c, "data_loader.drop_last") && examples < full)

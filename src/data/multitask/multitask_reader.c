@@ -169,8 +169,10 @@ static status join_fields(multitask_reader *r, const config *reader, size_t i, e
     size_t n;
     dataset *d = &r->base;
     const data_field *f = dataset_fields(r->tasks[i].data, &n);
-    for (size_t k = 0; i == 0 && k < n; k++)
-        d->fields[d->n_fields++] = f[k];
+    for (size_t k = 0; i == 0 && k < n; k++) {
+        d->fields[d->n_fields] = f[k];
+        d->fields[d->n_fields++].is_viewed = false; /* it is read without draws */
+    }
     for (size_t k = 0; k < n || k < d->n_fields; k++) {
         if (k == n || k == d->n_fields || !same_field(&f[k], &d->fields[k]))
             return FAIL(err, E_CONFIG, "%s.readers[%zu]: its fields are not those of the first reader: field '%s'",

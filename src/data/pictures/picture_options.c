@@ -80,6 +80,7 @@ data_field picture_options_field(const picture_options *o, const char *name)
                         .dtype = DT_F32,
                         .rank = 3,
                         .dim = {o->view.channels, o->view.height, o->view.width},
+                        .is_viewed = true,
                         .bytes = bytes};
 }
 

@@ -281,6 +281,32 @@ static void test_pictures_are_augmented(void **state)
     }
 }
 
+/* A class for each pixel would stay where it is while the pixels move. */
+static void test_labels_of_pixels_are_not_left_behind(void **state)
+{
+    (void)state;
+    enum { SIDE = 3 };
+    static const unsigned char pixels[PICTURES * SIDE * SIDE] = {0};
+    static const int64_t classes[PICTURES * SIDE * SIDE] = {1};
+    const st_tensor tensors[] = {{.name = "image", .dtype = DT_U8, .rank = 4, .dim = {PICTURES, 1, SIDE, SIDE},
+                                  .data = pixels, .bytes = sizeof pixels},
+                                 {.name = "label", .dtype = DT_I64, .rank = 3, .dim = {PICTURES, SIDE, SIDE},
+                                  .data = classes, .bytes = sizeof classes}};
+    char *path = file_of(tensors, 2);
+    dataset *d = NULL;
+    loader *l = NULL;
+    error err = ERROR_INIT;
+    assert_int_equal(arrays_reader_open(&(arrays_reader_options){.label = "label"}, path, &d, NULL), OK);
+    config *c = test_config("{type: 'arrays', augment: {flip: true}}");
+    const loader_options o = {.dataset = d, .batch_size = PICTURES, .depth = 2,
+                              .augment = config_section(c, "dataset_reader.augment")};
+    assert_int_equal(loader_create(&o, &l, &err), E_CONFIG);
+    assert_non_null(strstr(err.text, "dataset_reader.augment.flip: would change 'image', and leave 'label'"));
+    dataset_close(&d);
+    config_destroy(&c);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_a_part_of_the_examples),
         cmocka_unit_test(test_without_labels),
         cmocka_unit_test(test_pictures_are_augmented),
+        cmocka_unit_test(test_labels_of_pixels_are_not_left_behind),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

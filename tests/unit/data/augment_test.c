@@ -113,19 +113,21 @@ static void test_windows_of_numbers(void **state)
     (void)state;
     const augment a = {.changes = {.pads = true, .padding = 2, .fill = 9}};
     float in[PIXELS], out[PIXELS];
+    data_field viewed = image;
+    viewed.is_viewed = true;
     fill(in);
     for (int64_t place = 0; place < 100; place++) {
         const picture_draws d = {rng_make(1, RNG_PICTURE, 0), place};
         picture_box b = picture_changes_window(&a.changes, &d, W, H, W, H);
         memcpy(out, in, sizeof out);
-        augment_paint(&a, &d, &image, false, out, NULL);
+        augment_paint(&a, &d, &image, out, NULL);
         for (int i = 0; i < PIXELS; i++) {
             int x = i % W + b.x, y = i / W % H + b.y;
             bool inside = x >= 0 && x < W && y >= 0 && y < H;
             assert_true(out[i] == (inside ? in[i / (W * H) * W * H + y * W + x] : 9.0f));
         }
         memcpy(out, in, sizeof out);
-        augment_paint(&a, &d, &image, true, out, NULL); /* the reader did it */
+        augment_paint(&a, &d, &viewed, out, NULL); /* the reader did it */
         assert_memory_equal(out, in, sizeof out);
     }
 }
@@ -153,6 +155,17 @@ static void test_what_the_data_do_not_have_is_refused(void **state)
     assert_int_equal(check("{augment: {random_crop: {}}}", &row, &err), E_CONFIG);
     assert_string_equal(err.text,
                         "dataset_reader.augment: the data have no images, fields [C,H,W] of float32 or bytes");
+    data_field video = {.name = "clip", .dtype = DT_F32, .rank = 4, .dim = {3, 2, H, W}};
+    error_clear(&err);
+    assert_int_equal(check("{augment: {random_crop: {}}}", &video, &err), E_CONFIG);
+    assert_string_equal(err.text, "dataset_reader.augment.random_crop: 'clip' is a video that is not read from files "
+                                  "of frames, which it does not change; shift moves it");
+    video.is_viewed = true;
+    assert_int_equal(check("{augment: {random_crop: {}}}", &video, NULL), OK);
+    error_clear(&err);
+    assert_int_equal(check("{augment: {random_erasing: {}}}", &video, &err), E_CONFIG);
+    assert_string_equal(err.text, "dataset_reader.augment.random_erasing: is of images, fields [C,H,W], and 'clip' is "
+                                  "a video; leave it out");
 }
 
 static void test_reads_its_section(void **state)

@@ -100,7 +100,7 @@ static void window(const char *line, const picture *p, unsigned char *ret)
     }
     const data_field f = field_of(p);
     picture_draws d = draws_of(place);
-    augment_paint(&a, &d, &f, false, ret, NULL);
+    augment_paint(&a, &d, &f, ret, NULL);
 }
 
 /* What is drawn of some place: either the picture itself or its mirror image. */

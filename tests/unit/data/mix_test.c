@@ -255,8 +255,8 @@ static void test_what_cannot_be_mixed_is_refused(void **state)
     refuse(mixup, &image, 1,
            "dataset_reader.augment.mixup: the data have no label of classes, int64 and one an example");
     refuse(cutmix, (data_field[]){image, age, label}, 3,
-           "dataset_reader.augment.cutmix: 'age' is neither an image nor a label of classes, and would stay that of one "
-           "example where two are mixed; use data without it");
+           "dataset_reader.augment.cutmix: 'age' is neither an image nor a label of classes, and would stay that of "
+           "one example where two are mixed; use data without it");
 }
 
 int main(void)

@@ -12,6 +12,7 @@
 #include "data/data.h"
 #include "proto/example.pb-c.h"
 #include "support/folder.h"
+#include "unit/data/support_config.h"
 #include "unit/data/support_records.h"
 
 #include <stdlib.h>
@@ -117,6 +118,7 @@ static void expect_fields(const dataset *d)
     assert_int_equal(f[0].rank, 3);
     assert_memory_equal(f[0].dim, ((int64_t[]){3, SIDE, SIDE}), 3 * sizeof(int64_t));
     assert_int_equal(f[0].bytes.channels, 3);
+    assert_true(f[0].is_viewed && !f[1].is_viewed);
     assert_int_equal(f[1].classes, PICTURES);
     /* The largest, colour.jpg of 97 x 61 pixels, in its file, decoded and brought to its size. */
     assert_true(dataset_reading_bytes(d) >= 2 * 97 * 61 * 3);
@@ -144,7 +146,6 @@ static void expect_as_files(const dataset *d)
         assert_int_equal(dataset_read_drawn(files, i, &draws, true, (void *[]){want_bytes, &label}, NULL), OK);
         assert_memory_equal(bytes, want_bytes, sizeof want_bytes);
     }
-    assert_true(dataset_crops(d));
     dataset_close(&files);
 }
 
@@ -160,6 +161,48 @@ static void test_samples(void **state)
     expect_as_files(d);
     dataset_close(&d);
     free(path);
+}
+
+/* Bytes beside an image of a file get windows of their own, as they get them alone. */
+static void test_bytes_beside_an_image_are_cropped(void **state)
+{
+    (void)state;
+    enum { RAW = 5 * 5 };
+    unsigned char raw[RAW];
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    const data_batch *batch = NULL;
+    const step_slot slot = {.n = PICTURES};
+    make_samples();
+    memset(raw, 51, sizeof raw);
+    for (int i = 0; i < PICTURES; i++) {
+        char *file = xasprintf("%d.raw", i);
+        write_file(file, raw, sizeof raw);
+        free(file);
+    }
+    char *command = xasprintf("cd '%s' && tar -cf beside.tar [0-9].[jr]*", folder_path());
+    assert_int_equal(system(command), 0);
+    char *path = folder_file("beside.tar");
+    if (records_open_path("webdataset", "{fields: [{name: 'image', type: 'image', key: 'jpg', " VIEW "}, {name: 'raw', "
+                          "type: 'bytes', key: 'raw', shape: [1, 5, 5]}], augment: {random_crop: {padding: 4, fill: "
+                          "255}}}", path, &(dataset_options){.part = NULL}, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    config *c = test_config("{augment: {random_crop: {padding: 4, fill: 255}}}");
+    const loader_options o = {.dataset = d, .batch_size = PICTURES, .depth = 2,
+                              .augment = config_section(c, "dataset_reader.augment")};
+    loader *l = NULL;
+    assert_int_equal(loader_create(&o, &l, NULL), OK);
+    assert_int_equal(loader_take(l, &slot, &batch, NULL), OK);
+    int filled = 0;
+    for (int i = 0; i < PICTURES * RAW; i++)
+        filled += ((const float *)batch->data[1])[i] == 1.0f;
+    assert_in_range(filled, 1, PICTURES * RAW - 1);
+    loader_release(l, batch);
+    loader_destroy(&l);
+    config_destroy(&c);
+    dataset_close(&d);
+    free(path);
+    free(command);
 }
 
 static void test_examples(void **state)
@@ -237,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_bytes_beside_an_image_are_cropped),
         cmocka_unit_test(test_examples),
         cmocka_unit_test(test_refusals),
     };

@@ -220,6 +220,47 @@ static void test_flips(void **state)
     config_destroy(&c);
 }
 
+/* One batch of all videos by a loader, as training has it. */
+static const data_batch *load(const dataset *d, const config *section, loader **ret)
+{
+    const data_batch *batch = NULL;
+    const step_slot slot = {.n = 3};
+    error err = ERROR_INIT;
+    const loader_options o = {.dataset = d, .batch_size = 3, .depth = 2, .augment = section};
+    if (loader_create(&o, ret, &err) != OK || loader_take(*ret, &slot, &batch, &err) != OK)
+        fail_msg("%s", err.text);
+    return batch;
+}
+
+/* The same window of every frame, in both layouts. */
+static void test_windows(void **state)
+{
+    (void)state;
+    static const char *const layouts[] = {"channels_first", "frames_first"};
+    config *c = test_config("{augment: {random_crop: {padding: 3, fill: 255}}}");
+    for (int k = 0; k < 2; k++) {
+        char *reader = xasprintf("{size: 4, frames: 4, layout: '%s', augment: {random_crop: {padding: 3, fill: 255}}}",
+                                 layouts[k]);
+        dataset *d = open_videos("films", reader, &plain);
+        loader *l = NULL;
+        const data_batch *batch = load(d, config_section(c, "dataset_reader.augment"), &l);
+        const float *video = batch->data[0];
+        int filled = 0;
+        for (int example = 0; example < 3; example++, video += VALUES)
+            for (int i = 0; i < VALUES; i++) {
+                bool is_fill = video[i] == 1.0f; /* frames are darker */
+                assert_true(is_fill == (video[i % PLANE] == 1.0f));
+                filled += is_fill;
+            }
+        assert_in_range(filled, 1, 3 * VALUES - 1);
+        loader_release(l, batch);
+        loader_destroy(&l);
+        dataset_close(&d);
+        free(reader);
+    }
+    config_destroy(&c);
+}
+
 static void refuses(const char *name, const char *reader, status code, const char *part)
 {
     dataset *d = NULL;
@@ -251,6 +292,7 @@ int main(void)
         cmocka_unit_test(test_clips_are_drawn),
         cmocka_unit_test(test_without_labels),
         cmocka_unit_test(test_flips),
+        cmocka_unit_test(test_windows),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, set_up, folder_tear_down);

@@ -197,18 +197,19 @@ static void tell_slots(const master *m, json_t *o)
 
 /* --- all of it --- */
 
-static json_t *tell_waits(const master *m, int64_t now_us)
+static void tell_waits(const master *m, phase at, int64_t now_us, json_t *o)
 {
     wait_list waits = WAIT_LIST_INIT;
     json_t *list = json_array();
-    if (master_disk_is_well(m))
+    if (master_disk_is_well(m) && at != OVER)
         master_list_waits(m, now_us, &waits);
     for (size_t i = 0; i < waits.n; i++) {
         json_t *text = json_string(waits.at[i].text);
         if (text)
             json_array_append_new(list, text);
     }
-    return list;
+    json_object_set_new(o, "waits", list);
+    set_count(o, "waits_left_out", (int64_t)waits.left_out);
 }
 
 static json_t *tell_job(const master *m, phase at, int64_t now_us)
@@ -231,7 +232,7 @@ static json_t *tell_job(const master *m, phase at, int64_t now_us)
     json_object_set_new(o, "workers", tell_workers(m, now_us));
     json_object_set_new(o, "servers", tell_servers(m, now_us));
     tell_slots(m, o);
-    json_object_set_new(o, "waits", at == OVER ? json_array() : tell_waits(m, now_us));
+    tell_waits(m, at, now_us, o);
     set_since(o, "disk_s", m->disk.since_us, now_us);
     if (m->disk.since_us)
         set_word(o, "disk", m->disk.why);

@@ -8,19 +8,20 @@
 /* What the master tells of a job as one number, by its key in live.json. */
 static const struct {
     const char *name, *type, *key, *help;
+    bool of_life;       /* it means something only while the job runs */
 } figures[] = {
-    {"tequio_steps_total", "counter", "step", "Steps that are complete."},
-    {"tequio_steps_planned", "gauge", "total_steps", "Steps that the job will have."},
-    {"tequio_examples_total", "counter", "examples", "Examples that were trained on."},
-    {"tequio_examples_per_second", "gauge", "examples_per_s", "Examples a second, over the last seconds."},
-    {"tequio_remaining_seconds", "gauge", "eta_s", "Time until the last step, if all goes on as it does."},
-    {"tequio_training_seconds_total", "counter", "wall_s", "Time since the job began, over all its starts."},
-    {"tequio_loss", "gauge", "loss", "Loss of the newest step."},
-    {"tequio_accuracy", "gauge", "accuracy", "Accuracy of the newest step."},
-    {"tequio_learning_rate", "gauge", "learning_rate", "Learning rate of the newest step."},
-    {"tequio_checkpoint_step", "gauge", "checkpoint", "Step of the newest checkpoint; -1: there is none."},
-    {"tequio_starts_total", "counter", "start", "Starts of the job."},
-    {"tequio_disk_wait_seconds", "gauge", "disk_s", "Time for which the job dir has taken nothing."},
+    {"tequio_steps_total", "counter", "step", "Steps that are complete.", false},
+    {"tequio_steps_planned", "gauge", "total_steps", "Steps that the job will have.", false},
+    {"tequio_examples_total", "counter", "examples", "Examples that were trained on.", false},
+    {"tequio_examples_per_second", "gauge", "examples_per_s", "Examples a second, over the last seconds.", true},
+    {"tequio_remaining_seconds", "gauge", "eta_s", "Time until the last step, if all goes on as it does.", true},
+    {"tequio_training_seconds_total", "counter", "wall_s", "Time since the job began, over all its starts.", false},
+    {"tequio_loss", "gauge", "loss", "Loss of the newest step.", false},
+    {"tequio_accuracy", "gauge", "accuracy", "Accuracy of the newest step.", false},
+    {"tequio_learning_rate", "gauge", "learning_rate", "Learning rate of the newest step.", false},
+    {"tequio_checkpoint_step", "gauge", "checkpoint", "Step of the newest checkpoint; -1: there is none.", false},
+    {"tequio_starts_total", "counter", "start", "Starts of the job.", false},
+    {"tequio_disk_wait_seconds", "gauge", "disk_s", "Time for which the job dir has taken nothing.", true},
 };
 
 /* As job_view and state.json have them. */
@@ -52,21 +53,34 @@ static void add_sample(const char *name, const char *dir, const char *label, con
     buf_addf(ret, "\"} %.17g\n", value);
 }
 
+/* The master is at work: what it told last is how things stand. */
+static bool lives(const job_view *v)
+{
+    return job_view_runs(v) && v->live && strcmp(inspect_str(v->live, "phase"), "over") != 0;
+}
+
 static void add_figure(size_t which, char *const *dirs, const job_view *views, size_t n, buf *ret)
 {
     add_head(figures[which].name, figures[which].type, figures[which].help, ret);
     for (size_t i = 0; i < n; i++) {
         const json_t *value = json_object_get(views[i].live, figures[which].key);
-        if (json_is_number(value))
+        if (json_is_number(value) && (!figures[which].of_life || lives(&views[i])))
             add_sample(figures[which].name, dirs[i], NULL, NULL, json_number_value(value), ret);
     }
+}
+
+static void add_readable(char *const *dirs, const job_view *views, size_t n, buf *ret)
+{
+    add_head("tequio_readable", "gauge", "1 for a job dir that can be read.", ret);
+    for (size_t i = 0; i < n; i++)
+        add_sample("tequio_readable", dirs[i], NULL, NULL, views[i].job != NULL, ret);
 }
 
 static void add_states(char *const *dirs, const job_view *views, size_t n, buf *ret)
 {
     add_head("tequio_state", "gauge", "1 for the state of the job, 0 for all others.", ret);
     for (size_t i = 0; i < n; i++)
-        for (size_t s = 0; s < COUNT_OF(states); s++)
+        for (size_t s = 0; views[i].job && s < COUNT_OF(states); s++)
             add_sample("tequio_state", dirs[i], "state", states[s],
                        strcmp(inspect_str(views[i].job, "state"), states[s]) == 0, ret);
 }
@@ -94,7 +108,7 @@ static void add_age(char *const *dirs, const job_view *views, size_t n, double n
              ret);
     for (size_t i = 0; i < n; i++) {
         const json_t *time = json_object_get(views[i].live, "time");
-        if (job_view_runs(&views[i]) && json_is_number(time))
+        if (lives(&views[i]) && json_is_number(time))
             add_sample("tequio_told_seconds", dirs[i], NULL, NULL, now - json_number_value(time), ret);
     }
 }
@@ -104,8 +118,9 @@ static void add_waits(char *const *dirs, const job_view *views, size_t n, buf *r
     add_head("tequio_waits", "gauge", "For how many the job waits since a second or longer.", ret);
     for (size_t i = 0; i < n; i++) {
         const json_t *waits = json_object_get(views[i].live, "waits");
-        if (job_view_runs(&views[i]) && waits)
-            add_sample("tequio_waits", dirs[i], NULL, NULL, (double)json_array_size(waits), ret);
+        if (lives(&views[i]) && waits)
+            add_sample("tequio_waits", dirs[i], NULL, NULL,
+                       (double)json_array_size(waits) + (double)inspect_int(views[i].live, "waits_left_out"), ret);
     }
 }
 
@@ -127,7 +142,7 @@ static void add_tasks(const char *name, const char *help, task_value *value_of, 
     static const char *const kinds[] = {"servers", "workers"};
     add_head(name, "gauge", help, ret);
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; job_view_runs(&views[i]) && k < COUNT_OF(kinds); k++) {
+        for (size_t k = 0; lives(&views[i]) && k < COUNT_OF(kinds); k++) {
             size_t at;
             json_t *task;
             json_array_foreach(json_object_get(views[i].live, kinds[k]), at, task)
@@ -137,6 +152,7 @@ static void add_tasks(const char *name, const char *help, task_value *value_of, 
 
 void exposition_text(char *const *dirs, const job_view *views, size_t n, double now, buf *ret)
 {
+    add_readable(dirs, views, n, ret);
     add_states(dirs, views, n, ret);
     for (size_t i = 0; i < COUNT_OF(figures); i++)
         add_figure(i, dirs, views, n, ret);

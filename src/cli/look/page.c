@@ -3,6 +3,7 @@
 #include "cli/look/job_view.h"
 #include "cli/look/page_routes.h"
 #include "common/base/alloc.h"
+#include "common/base/utf8.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,6 +19,11 @@ static status find_jobs(const args *a, char **ret_dirs, error *err)
         ret_dirs[i] = realpath(a->operands[i], NULL);
         if (!ret_dirs[i])
             return FAIL(err, E_IO, "look at '%s': %s", a->operands[i], strerror(errno));
+        if (!utf8_valid(ret_dirs[i]))
+            return FAIL(err, E_USAGE, "'%s': a page can only name a path that is UTF-8", ret_dirs[i]);
+        for (int k = 0; k < i; k++)
+            if (strcmp(ret_dirs[k], ret_dirs[i]) == 0)
+                return FAIL(err, E_USAGE, "'%s' is named twice", ret_dirs[i]);
     }
     return OK;
 }

@@ -216,11 +216,15 @@ static void add_head(const json_t *job, const json_t *live, buf *ret)
 /* What was told of a job that runs. */
 static void add_life(const json_t *live, double now, buf *ret)
 {
+    if (strcmp(inspect_str(live, "phase"), "over") == 0) {
+        buf_adds(ret, "  training is over; the results are written\n");
+        return;
+    }
     double age = now - number(live, "time", now);
     if (age > OLD_S) {
         buf_adds(ret, "  this was told ");
         add_time(ret, age);
-        buf_adds(ret, " ago; nothing since: the master hangs, or its host is cut off\n");
+        buf_adds(ret, " ago; nothing since: the master hangs, its host is cut off, or the job dir takes nothing\n");
     }
     add_waits(live, ret);
     add_tasks(live, ret);

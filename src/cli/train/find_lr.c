@@ -38,7 +38,7 @@ static json_t *rising_schedule(const lr_search *s)
     if (s->is_linear)
         return json_pack("{s:s, s:f, s:I}", "type", "polynomial_decay", "end_learning_rate", s->end,
                          "total_steps", (json_int_t)s->batches);
-    return json_pack("{s:s, s:i, s:f}", "type", "step", "step_size", 1, "gamma",
+    return json_pack("{s:s, s:i, s:s, s:f}", "type", "step", "step_size", 1, "unit", "step", "gamma",
                      pow(s->end / s->start, 1.0 / (double)s->batches));
 }
 

@@ -12,6 +12,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/store/jobstate.h"
+#include "common/store/live_file.h"
 #include "common/store/lockfile.h"
 
 #include <errno.h>
@@ -326,6 +327,7 @@ status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool *ret_don
         TRY_OUT(st, jobdir_make_folder(d, err));
         TRY_OUT(st, jobdir_hold(d, err));
         TRY_OUT(st, lock(d, request, err));
+        live_file_forget(d);
         TRY_OUT(st, decide(d, request, &what, err));
         d->is_first = what != RESUME && what != ALREADY_DONE;
     }

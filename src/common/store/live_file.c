@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LIVE_FILE_MOST = 64 << 20 };
 
@@ -17,6 +18,13 @@ void live_file_write(const jobdir *d, const json_t *told)
     if (fs_write_unsynced(path, text, strlen(text), &why) != OK)
         LOG_D("NOT_TOLD", "%s", why.text); /* a disk that takes nothing is waited for where something counts */
     free(text);
+    free(path);
+}
+
+void live_file_forget(const jobdir *d)
+{
+    char *path = jobdir_file(d, LIVE_FILE);
+    unlink(path); /* at worst it is old, and says since when */
     free(path);
 }
 

@@ -15,6 +15,9 @@
 /* Only while the job is ours. */
 void live_file_write(const jobdir *d, const json_t *told);
 
+/* What an earlier start told is no more, as another one begins. */
+void live_file_forget(const jobdir *d);
+
 /* *ret: the caller's; NULL where nobody told anything, also after a loss of power. E_DATA: it is no JSON object. */
 MUST_USE status live_file_read(const jobdir *d, json_t **ret, error *err);
 

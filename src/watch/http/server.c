@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CONNECTIONS = 512, CONNECTION_BYTES = 32 << 10, IDLE_S = 30, HOST_BYTES = 64, BACKLOG = 64 };
+enum { CONNECTIONS = 512, CONNECTION_BYTES = 32 << 10, IDLE_S = 30, BACKLOG = 64 };
 
 /* --- libmicrohttpd --- */
 
@@ -64,7 +64,6 @@ struct http_server {
     int fd;
     http_handler *handler;
     void *user;
-    char hosts[3][HOST_BYTES]; /* what a client may call it */
 };
 
 const char *http_query(const http_request *r, const char *key)
@@ -77,12 +76,17 @@ static http_answer refusal(int code, const char *why)
     return (http_answer){.code = code, .type = "text/plain; charset=utf-8", .text = why, .bytes = strlen(why)};
 }
 
-static bool is_called_right(const http_server *s, struct MHD_Connection *c)
+/* By a name of the loopback interface, with whatever port: it may be forwarded. Pages of other sites, whose names an
+ * attacker can make point here, are called otherwise. */
+static bool is_called_right(struct MHD_Connection *c)
 {
+    static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
     const char *host = mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Host");
-    for (size_t i = 0; host && i < COUNT_OF(s->hosts); i++)
-        if (strcasecmp(host, s->hosts[i]) == 0)
+    for (size_t i = 0; host && i < COUNT_OF(names); i++) {
+        size_t n = strlen(names[i]);
+        if (strncasecmp(host, names[i], n) == 0 && (!host[n] || host[n] == ':'))
             return true;
+    }
     return false;
 }
 
@@ -130,8 +134,8 @@ static enum MHD_Result take_request(void *user, struct MHD_Connection *c, const 
     }
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
         a = refusal(405, "GET and HEAD are answered\n");
-    else if (!is_called_right(s, c))
-        a = refusal(403, "this page is called localhost\n");
+    else if (!is_called_right(c))
+        a = refusal(403, "this page is called localhost or 127.0.0.1\n");
     else
         s->handler(s->user, &(http_request){.path = path, .own = c}, memset(&a, 0, sizeof a));
     return send_answer(c, &a);
@@ -159,13 +163,6 @@ static status listen_here(int port, int *ret_fd, int *ret_port, error *err)
     return OK;
 }
 
-static void be_called(http_server *s, int port)
-{
-    static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        snprintf(s->hosts[i], sizeof s->hosts[i], "%s:%d", names[i], port);
-}
-
 status http_server_start(int port, http_handler *handler, void *user, http_server **ret, int *ret_port, error *err)
 {
     TRY(open_library(err));
@@ -173,7 +170,6 @@ status http_server_start(int port, http_handler *handler, void *user, http_serve
     *s = (http_server){.fd = -1, .handler = handler, .user = user};
     status st;
     TRY_OUT(st, listen_here(port, &s->fd, ret_port, err));
-    be_called(s, *ret_port);
     s->daemon = mhd.start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, take_request, s, MHD_OPTION_LISTEN_SOCKET,
                                  s->fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,

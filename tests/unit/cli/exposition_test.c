@@ -64,9 +64,31 @@ static void a_job_of_which_nothing_was_told(void **state)
     buf text = BUF_INIT;
     exposition_text(dirs, &view, 1, 100, &text);
     has(&text, "tequio_state{run=\"/new\",state=\"running\"} 1");
+    has(&text, "tequio_readable{run=\"/new\"} 1");
     assert_null(strstr(text.data, "tequio_steps_total{"));
     buf_fini(&text);
     job_view_close(&view);
+}
+
+/* One that cannot be read takes no other along; what was told of one that is over is not how things stand. */
+static void jobs_that_are_gone_or_over(void **state)
+{
+    (void)state;
+    char *dirs[] = {"/gone", "/over"};
+    job_view views[] = {
+        {NULL, NULL},
+        {parsed("{\"state\": \"running\"}"),
+         parsed("{\"time\": 1, \"phase\": \"over\", \"step\": 9, \"disk_s\": 99, \"waits\": []}")},
+    };
+    buf text = BUF_INIT;
+    exposition_text(dirs, views, 2, 100, &text);
+    has(&text, "tequio_readable{run=\"/gone\"} 0");
+    assert_null(strstr(text.data, "tequio_state{run=\"/gone\""));
+    has(&text, "tequio_steps_total{run=\"/over\"} 9");
+    assert_null(strstr(text.data, "tequio_disk_wait_seconds{run"));
+    assert_null(strstr(text.data, "tequio_told_seconds{run"));
+    buf_fini(&text);
+    job_view_close(&views[1]);
 }
 
 int main(void)
@@ -74,6 +96,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_and_labels),
         cmocka_unit_test(a_job_of_which_nothing_was_told),
+        cmocka_unit_test(jobs_that_are_gone_or_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

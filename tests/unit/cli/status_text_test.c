@@ -71,7 +71,8 @@ static void waits_and_silence(void **state)
 {
     (void)state;
     expect(RUNNING, LIVE "\"waits\": [\"for=ps.1 to be ready up since=7.2s\"], \"disk_s\": 3, \"disk\": \"full\"}", 137,
-           HEAD "  this was told 37.0 s ago; nothing since: the master hangs, or its host is cut off\n"
+           HEAD "  this was told 37.0 s ago; nothing since: the master hangs, its host is cut off, "
+                "or the job dir takes nothing\n"
                 "  waits for=ps.1 to be ready up since=7.2s\n"
                 "  the job dir takes nothing since 3.0 s: full\n");
     expect("{\"dir\": \"a\", \"state\": \"running\", \"master\": \"7\", \"job_id\": \"1\", \"starts\": 1}", NULL, 0,
@@ -79,6 +80,18 @@ static void waits_and_silence(void **state)
            "  job 1, start 1\n"
            "  checkpoints none\n"
            "  nothing is told of its tasks yet\n");
+}
+
+/* The dir is held while the results are written. */
+static void results_are_written(void **state)
+{
+    (void)state;
+    expect("{\"dir\": \"a\", \"state\": \"running\", \"master\": \"7\", \"job_id\": \"1\", \"starts\": 1}",
+           "{\"time\": 1, \"phase\": \"over\", \"era\": 2, \"workers\": [" WORKER("0", "at work", "0") "]}", 1e6,
+           "a: running, master is process 7\n"
+           "  job 1, start 1, era 2, phase over\n"
+           "  checkpoints none\n"
+           "  training is over; the results are written\n");
 }
 
 /* What was told of tasks counts no more. */
@@ -118,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_and_slots),
         cmocka_unit_test(waits_and_silence),
+        cmocka_unit_test(results_are_written),
         cmocka_unit_test(ended),
         cmocka_unit_test(strange_values),
     };

@@ -110,6 +110,7 @@ static void requests_are_answered(void **state)
     snprintf(name, sizeof name, "LocalHost:%d", s->port);
     expect(s, "GET /a?word=b%20c", here(s), "HTTP/1.1 200 ", "\r\n\r\n/a b c");
     expect(s, "GET /a%2Fb", name, "HTTP/1.1 200 ", "\r\n\r\n/a/b -");
+    expect(s, "GET /a", "localhost:9000", "HTTP/1.1 200 ", "/a -"); /* forwarded from another port */
     expect(s, "HEAD /a", here(s), "HTTP/1.1 200 ", "\r\n\r\n");
 }
 
@@ -118,8 +119,8 @@ static void all_else_is_refused(void **state)
     const scene *s = *state;
     expect(s, "POST /a", here(s), "HTTP/1.1 405 ", "GET and HEAD are answered\n");
     expect(s, "DELETE /a", here(s), "HTTP/1.1 405 ", "GET and HEAD are answered\n");
-    expect(s, "GET /a", "example.org", "HTTP/1.1 403 ", "this page is called localhost\n");
-    expect(s, "GET /a", "127.0.0.1", "HTTP/1.1 403 ", "this page is called localhost\n");
+    expect(s, "GET /a", "example.org", "HTTP/1.1 403 ", "this page is called localhost or 127.0.0.1\n");
+    expect(s, "GET /a", "localhost.example.org:80", "HTTP/1.1 403 ", "this page is called localhost or 127.0.0.1\n");
 }
 
 /* Whoever says half a request, nonsense or too much, or reads nothing, is in nobody's way. */

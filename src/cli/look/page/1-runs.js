@@ -45,11 +45,21 @@ async function readRun(index) {
     run.tasks = await askJson(`/api/run/${index}/tasks`);
     await readFile(index, run, "metrics");
     await readFile(index, run, "evaluations");
-    if (!run.config) run.config = await askJson(`/api/run/${index}/config`);
+    run.config = await askJson(`/api/run/${index}/config`); /* a start may move the job's end */
+}
+
+/* One that cannot be read says why, and holds up no other; what was known of it stays. */
+async function lookAtRun(index) {
+    try {
+        await readRun(index);
+        runs[index].trouble = "";
+    } catch (why) {
+        runs[index].trouble = why.message;
+    }
 }
 
 function stepsPerEpoch(run) {
-    return run.status.live ? run.status.live.steps_per_epoch || 0 : 0;
+    return run.status && run.status.live ? run.status.live.steps_per_epoch || 0 : 0;
 }
 
 /* --- tiles of runs --- */
@@ -80,6 +90,11 @@ function addFigures(tile, title, row, skipped) {
 }
 
 function runTile(run) {
+    if (!run.config) {
+        const tile = element("article", undefined, "tile bad");
+        tile.append(element("h3", run.name), element("p", run.trouble, "bad-word"));
+        return tile;
+    }
     const { job, live } = run.status, tile = element("article", undefined, `tile ${stateClass(job.state)}`);
     tile.append(element("h3", run.name), element("p", `${job.state}, start ${job.starts || 1}`, "quiet"));
     if (live && live.total_steps) {
@@ -94,6 +109,7 @@ function runTile(run) {
     const trained = lastRow(run, "metrics"), evaluated = lastRow(run, "evaluations");
     if (trained) addFigures(tile, "training", trained, ["step", "epoch", "examples", "wall_s", "examples_per_s"]);
     if (evaluated) addFigures(tile, "validation", evaluated, ["step", "epochs_done", "examples", "seconds"]);
+    if (run.trouble) tile.append(element("p", `what is shown is old: ${run.trouble}`, "bad-word"));
     if (job.end) tile.append(element("p", job.end, "bad-word"));
     return tile;
 }

@@ -106,7 +106,8 @@ function newChart(metric) {
         options: {
             animation: false, parsing: false, normalized: true, responsive: true, maintainAspectRatio: false,
             spanGaps: true, interaction: { mode: "nearest", axis: "x", intersect: false },
-            scales: { x: scale(), y: scale() }, plugins: { legend: { labels: { color: front, usePointStyle: true, pointStyle: "line" } } },
+            scales: { x: scale(), y: scale() },
+            plugins: { legend: { labels: { color: front, usePointStyle: true, pointStyle: "line" } } },
         },
     });
 }

@@ -24,7 +24,8 @@ function taskTile(live, task) {
     tile.append(element("h3", `${task.task}: ${task.state}`));
     if (task.silent_s > 10) say(`silent for ${duration(task.silent_s)}`, "bad-word");
     if (task.endpoint) say(task.endpoint, "quiet");
-    if (task.host) say(`process ${task.pid} on ${task.host}, ${task.lanes} ${task.lanes === 1 ? "lane" : "lanes"}`, "quiet");
+    const lanes = task.lanes === 1 ? "1 lane" : `${task.lanes} lanes`;
+    if (task.host) say(`process ${task.pid} on ${task.host}, ${lanes}`, "quiet");
     if (task.why) say(task.why, "bad-word");
     if (task.acts_for && task.acts_for.length) say(`acts for shard ${task.acts_for.join(", ")}`);
     if (task.stands_by_for && task.stands_by_for.length) say(`stands by for ${task.stands_by_for.join(", ")}`);
@@ -36,14 +37,16 @@ function taskTile(live, task) {
 }
 
 function drawTasks() {
-    const { job, live } = runs[chosen()].status, running = job.state === "running";
+    const { job, live } = runs[chosen()].status;
+    const running = job.state === "running" && !(live && live.phase === "over");
     const tasks = running && live ? [...(live.servers || []), ...(live.workers || [])] : [];
     const waits = running && live ? [...(live.waits || [])] : [];
     const age = live ? Date.now() / 1000 - live.time : 0;
     if (running && live && live.disk)
         waits.push(`the job dir takes nothing since ${duration(live.disk_s)}: ${live.disk}`);
     if (running && age > 10)
-        waits.push(`nothing was told for ${duration(age)}: the master hangs, or its host is cut off`);
+        waits.push(`nothing was told for ${duration(age)}: the master hangs, its host is cut off, or the job dir takes ` +
+                   "nothing");
     byId("tasks").replaceChildren(...tasks.map((task) => taskTile(live, task)));
     byId("waits").replaceChildren(...waits.map((text) => element("li", text)));
     if (!tasks.length)
@@ -64,7 +67,8 @@ async function drawLog() {
     const text = byId("log-text"), atEnd = text.scrollTop + text.clientHeight >= text.scrollHeight - 4;
     if (!task) return text.replaceChildren();
     const answer = await ask(`/api/run/${chosen()}/log?task=${encodeURIComponent(task)}`);
-    const kept = (await answer.text()).split("\n").filter((line) => line && LEVELS.indexOf(levelOf(line)) >= least && line.includes(word));
+    const kept = (await answer.text()).split("\n").filter(
+        (line) => line && LEVELS.indexOf(levelOf(line)) >= least && line.includes(word));
     text.replaceChildren(...kept.map((line) => element("span", line + "\n", levelOf(line))));
     if (atEnd) text.scrollTop = text.scrollHeight;
 }

@@ -12,12 +12,12 @@ function fillSelect(select, options) {
 function fillSelects() {
     const names = runs.map((run, i) => [String(i), run.name]);
     fillSelect(byId("run"), names);
-    fillSelect(byId("other"), [["", "nothing"], ...names.filter(([i]) => Number(i) !== chosen())]);
-    fillSelect(byId("log-task"), runs[chosen()].tasks.map((task) => [task, task]));
+    const others = names.filter(([i]) => Number(i) !== chosen() && runs[Number(i)].config);
+    fillSelect(byId("other"), [["", "nothing"], ...others]);
+    fillSelect(byId("log-task"), (runs[chosen()].tasks || []).map((task) => [task, task]));
 }
 
 async function drawRun() {
-    fillSelects();
     drawTasks();
     drawConfig();
     drawCommands();
@@ -31,10 +31,11 @@ function tell(trouble) {
 
 async function look() {
     try {
-        for (let i = 0; i < runs.length; i++) await readRun(i);
+        for (let i = 0; i < runs.length; i++) await lookAtRun(i);
         drawRuns();
         drawCurves();
-        await drawRun();
+        fillSelects();
+        if (runs[chosen()].config) await drawRun();
         document.title = `tequio: ${runs.map((run) => run.name).join(", ")}`;
         document.body.dataset.looks = Number(document.body.dataset.looks || 0) + 1;
         tell("");
@@ -49,7 +50,7 @@ async function begin() {
     for (const id of ["axis", "log"]) byId(id).onchange = drawCurves;
     for (const id of ["log-task", "log-level"]) byId(id).onchange = drawLog;
     byId("log-word").oninput = drawLog;
-    byId("run").onchange = drawRun;
+    byId("run").onchange = () => { fillSelects(); if (runs[chosen()].config) drawRun(); };
     byId("other").onchange = () => { byId("config-all").open = true; drawConfig(); };
     for (const form of document.forms) form.onsubmit = () => false;
     for (const run of await askJson("/api/runs"))

@@ -2,6 +2,7 @@
 #include "evaluator/params.h"
 
 #include "graph/graph.h"
+#include "model/lora.h"
 
 #include <string.h>
 
@@ -34,9 +35,22 @@ static status take(const tensor_decl *want, const weights *w, const char *hint, 
     return OK;
 }
 
+/* Tensors too many are ignored, but without its adapters a model says something else. */
+static status check_adapters(const flat *f, const weights *w, error *err)
+{
+    for (size_t i = 0; i < weights_count(w); i++) {
+        const char *name = weights_at(w, i)->name;
+        if (lora_is_adapter(name) && flat_find(f, name) < 0)
+            return FAIL(err, E_CONFIG, "'%s': tensor '%s' is an adapter, for which the configuration has no model.lora",
+                        weights_origin(w), name);
+    }
+    return OK;
+}
+
 status params_take(const flat *f, const weights *w, const char *hint, float *ret_values,
                    error *err)
 {
+    TRY(check_adapters(f, w, err));
     for (int32_t t = 0; t < f->n_tensors; t++)
         TRY(take(&f->tensors[t], w, hint, (size_t)f->count[t] * sizeof(float),
                  ret_values + f->offset[t], err));

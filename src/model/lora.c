@@ -2,6 +2,7 @@
 
 #include "common/base/detmath.h"
 #include "graph/splice.h"
+#include "model/name_globs.h"
 #include "model/name_patterns.h"
 
 #include <stdlib.h>
@@ -230,7 +231,7 @@ status lora_add(net *n, net_outputs *outputs, error *err)
 
 /* --- what moves --- */
 
-static status freeze_others(graph *g, const name_patterns *saved, error *err)
+static status freeze_others(graph *g, const name_patterns *saved, const json_t *train, error *err)
 {
     for (graph_val v = 0; v < graph_n_values(g); v++) {
         const graph_value *value = graph_value_at(g, v);
@@ -238,13 +239,13 @@ static status freeze_others(graph *g, const name_patterns *saved, error *err)
         if (value->kind != VAL_PARAM || value->param->kind != TENSOR_TRAINABLE || lora_is_adapter(value->name))
             continue;
         TRY(name_patterns_any(saved, value->name, &moves, err));
-        if (!moves)
+        if (!moves && !name_globs_any(train, value->name))
             graph_freeze(g, v);
     }
     return OK;
 }
 
-status lora_freeze(graph *g, const config *model, error *err)
+status lora_freeze(graph *g, const config *model, const json_t *train, error *err)
 {
     const config *section = config_section(model, "lora");
     name_patterns saved;
@@ -253,7 +254,7 @@ status lora_freeze(graph *g, const config *model, error *err)
     char *place = xasprintf("%s.modules_to_save", config_path(section));
     status st = name_patterns_init(&saved, config_json(section, "modules_to_save"), place, model, err);
     if (st == OK) {
-        st = freeze_others(g, &saved, err);
+        st = freeze_others(g, &saved, train, err);
         name_patterns_fini(&saved);
     }
     free(place);

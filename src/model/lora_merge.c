@@ -2,6 +2,7 @@
 #include "model/lora.h"
 
 #include "common/base/alloc.h"
+#include "onnx/import.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,11 +100,44 @@ static status list_merged(const weights *w, const merging *m, size_t n, double s
     return OK;
 }
 
+/* An ONNX file may have tensors of these names itself. */
+static status look_into_file(const config *model, const char *name, bool *ret_has, error *err)
+{
+    onnx_model *file = NULL;
+    onnx_weight found;
+    *ret_has = false;
+    if (strcmp(config_str(model, "type"), "onnx") != 0)
+        return OK;
+    TRY(onnx_open(config_str(model, "path"), &file, err));
+    *ret_has = onnx_weight_find(file, name, &found);
+    onnx_close(&file);
+    return OK;
+}
+
+/* Without the section nobody knows alpha and rank. */
+static status check_plain(const config *model, const weights *w, error *err)
+{
+    merging *all = xcalloc(weights_count(w) + 1, sizeof *all);
+    size_t bytes;
+    const char *adapter = find_all(w, all, &bytes) ? all[0].a->name : NULL;
+    bool is_of_file = false;
+    free(all);
+    if (!adapter)
+        return OK;
+    TRY(look_into_file(model, adapter, &is_of_file, err));
+    if (is_of_file)
+        return OK;
+    return FAIL(err, E_CONFIG,
+                "%s.lora: is missing: '%s' of the weights is an adapter, and rank and alpha say what it adds; the "
+                "configuration of the job that trained it has them",
+                config_path(model), adapter);
+}
+
 status lora_merge(const config *model, weights **w, error *err)
 {
     const config *section = config_section(model, "lora");
     if (!section)
-        return OK;
+        return check_plain(model, *w, err);
     const double scale = config_f64(section, "alpha") / (double)config_int(section, "rank");
     merging *all = xcalloc(weights_count(*w) + 1, sizeof *all);
     st_tensor *tensors = xcalloc(weights_count(*w) + 1, sizeof *tensors);

@@ -7,6 +7,7 @@
 #include "model/distillation.h"
 #include "model/groups.h"
 #include "model/lora.h"
+#include "model/name_globs.h"
 #include "model/prediction.h"
 
 #include <fnmatch.h>
@@ -150,11 +151,8 @@ static status freeze_matches(graph *g, const char *pattern, const json_t *traine
         return no_match(g, "trainer.freeze", pattern, err);
     for (; v != GRAPH_NONE; v = next_match(g, pattern, v + 1)) {
         const char *name = graph_value_at(g, v)->name;
-        for (size_t i = 0; i < json_array_size(trained); i++)
-            if (fnmatch(json_string_value(json_array_get(trained, i)), name, 0) == 0)
-                return FAIL(err, E_CONFIG,
-                            "trainer.freeze and trainer.train both name '%s'; take it out of one",
-                            name);
+        if (name_globs_any(trained, name))
+            return FAIL(err, E_CONFIG, "trainer.freeze and trainer.train both name '%s'; take it out of one", name);
         graph_freeze(g, v);
     }
     return OK;
@@ -230,7 +228,7 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     if (r->mode != MODEL_TRAIN)
         return OK;
     TRY(choose_moving(g, r->train, r->freeze, err));
-    TRY(lora_freeze(g, r->model, err));
+    TRY(lora_freeze(g, r->model, r->train, err));
     TRY(groups_assign(g, r->model, r->no_grad, r->optimizer, err));
     TRY(depth_assign(g, r->optimizer, err));
     TRY(graph_input(g, "slot.weight", DT_F32, one, &weight, err));

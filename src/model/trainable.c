@@ -41,16 +41,19 @@ void trainable_fini(trainable *m)
 
 /* --- parameters of the graph --- */
 
-static void add_param(trainable *m, const graph_value *value, const char *why_frozen, const onnx_model *file,
+static void add_param(trainable *m, const graph_value *value, bool has_lora, const onnx_model *file,
                       const onnx_moves *moves)
 {
+    const char *why_frozen = has_lora
+                                 ? "beside the adapters of model.lora, or named by trainer.freeze or trainer.no_grad"
+                                 : "named by trainer.freeze or trainer.no_grad";
     const tensor_decl *d = value->param;
     int64_t n = graph_shape_elements(&value->shape);
     onnx_move move = {.moves = true, .why = file ? "of the new head" : "parameters of the architecture"};
     onnx_weight w;
     if (file && d->init.kind == INIT_PUSHED && onnx_weight_find(file, value->name, &w))
         move = onnx_moves_of(moves, value->name, file->proto->graph->initializer[w.initializer]);
-    if (lora_is_adapter(d->name))
+    if (has_lora && lora_is_adapter(d->name))
         move = (onnx_move){.moves = true, .why = "adapters of model.lora"};
     if (d->kind == TENSOR_STATE)
         add(m, "state", "running statistics, which follow the batches", false, value->name, n);
@@ -63,13 +66,11 @@ static void add_param(trainable *m, const graph_value *value, const char *why_fr
 static void add_params(trainable *m, const graph *g, const config *job, const onnx_model *file,
                        const onnx_moves *moves)
 {
-    const char *why_frozen = config_has(job, "model.lora")
-                                 ? "beside the adapters of model.lora, or named by trainer.freeze or trainer.no_grad"
-                                 : "named by trainer.freeze or trainer.no_grad";
+    const bool has_lora = config_has(job, "model.lora");
     for (graph_val v = 0; v < graph_n_values(g); v++) {
         const graph_value *value = graph_value_at(g, v);
         if (value->kind == VAL_PARAM)
-            add_param(m, value, why_frozen, file, moves);
+            add_param(m, value, has_lora, file, moves);
     }
 }
 

@@ -21,12 +21,14 @@ static status read_weights(const net *n, const distillation_teacher *t, float **
     if (!size_mul((size_t)t->flat->n_elements, sizeof(float), &bytes))
         return FAIL(err, E_NOMEM, "%lld elements are larger than memory", (long long)t->flat->n_elements);
     TRY(mem_alloc(bytes, "a teacher", &p, err));
-    status st = model_initial(t->model, t->flat, n->request->seed, p, &report, err);
-    buf_fini(&report);
+    status st = model_learnt(t->model, t->flat, n->request->seed, p, &report, err);
+    if (st == OK && n->request->teacher)
+        buf_addf(n->request->teacher, "of=teacher %s", report.data);
     if (st == OK)
         *ret = p;
     else
         mem_free(p);
+    buf_fini(&report);
     return st;
 }
 

@@ -21,7 +21,7 @@ typedef struct distillation_teacher {
 } distillation_teacher;
 
 /* Appends teacher and loss; *loss is then the sum, called "loss". `section` is model.distillation. E_CONFIG: the models
- * do not fit each other or the data. E_DATA, E_IO: the teacher's file. */
+ * do not fit each other or the data, or the teacher has a tensor that nobody trained. E_DATA, E_IO: its file. */
 MUST_USE status distillation_add(net *n, const config *section, const distillation_teacher *teacher,
                                  const net_outputs *outputs, graph_val *loss, error *err);
 

@@ -33,6 +33,16 @@ static status read_pushed(const onnx_model *m, const flat *f, float *out, error 
     return OK;
 }
 
+/* A new head, or adapters. */
+static status check_whole(const config *model, const flat *f, error *err)
+{
+    for (int32_t t = 0; t < f->n_tensors; t++)
+        if (f->tensors[t].init.kind != INIT_PUSHED)
+            return FAIL(err, E_CONFIG, "%s: '%s' is not in '%s' and would be drawn: it has learnt nothing",
+                        config_path(model), f->tensors[t].name, config_str(model, "path"));
+    return OK;
+}
+
 static status read_onnx(const config *model, const flat *f, float *out, buf *report, error *err)
 {
     onnx_model *m = NULL;
@@ -55,17 +65,29 @@ static const checkpoint_names *names_of(const config *model)
     return e ? &e->names : d ? &d->names : NULL;
 }
 
-status model_initial(const config *model, const flat *f, uint64_t seed, float *out, buf *report,
-                     error *err)
+static status fill(const config *model, const flat *f, uint64_t seed, bool is_whole, float *out, buf *report,
+                   error *err)
 {
     for (int32_t p = 0; p < f->n_parts; p++)
         flat_part_init(f, p, seed, out + f->parts[p].begin);
+    if (is_onnx(model) && is_whole)
+        TRY(check_whole(model, f, err));
     if (is_onnx(model))
         return read_onnx(model, f, out, report, err);
     if (config_has(model, "pretrained"))
-        return pretrained_read(config_section(model, "pretrained"), names_of(model),
-                               config_has(model, "transformer_model_name"), f, out, report, err);
+        return pretrained_read(model, names_of(model), is_whole, f, out, report, err);
     return OK;
+}
+
+status model_initial(const config *model, const flat *f, uint64_t seed, float *out, buf *report,
+                     error *err)
+{
+    return fill(model, f, seed, false, out, report, err);
+}
+
+status model_learnt(const config *model, const flat *f, uint64_t seed, float *out, buf *report, error *err)
+{
+    return fill(model, f, seed, true, out, report, err);
 }
 
 char *model_advice(const config *model)

@@ -19,6 +19,9 @@ bool model_brings_weights(const config *model);
  * a tensor that the file lacks, or that is not finite. */
 MUST_USE status model_initial(const config *model, const flat *f, uint64_t seed, float *out,
                               buf *report, error *err);
+/* The same of a model that brings weights and is asked, not trained. E_DATA or E_CONFIG where a tensor would be drawn
+ * that pretrained.ignore does not name. */
+MUST_USE status model_learnt(const config *model, const flat *f, uint64_t seed, float *out, buf *report, error *err);
 
 /* Appends what the files are that the section names (common/store/facts.h). Of one that is not here
  * nothing is told. E_DATA, E_IO. */

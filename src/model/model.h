@@ -23,6 +23,7 @@
 #ifndef TEQUIO_MODEL_MODEL_H
 #define TEQUIO_MODEL_MODEL_H
 
+#include "common/base/buf.h"
 #include "common/config/config.h"
 #include "common/store/weights.h"
 #include "data/data.h"
@@ -52,6 +53,7 @@ typedef struct model_request {
     graph_precision precision;      /* of products */
     bool half_weight_gradients;     /* may be, of convolutions (graph/precision.h) */
     bool library_dropout;           /* may be, of attention (likewise) */
+    buf *teacher;                   /* gets a line on where a teacher's weights come from; or NULL */
 } model_request;
 
 /* What `trainer.precision` of a whole configuration says. */

@@ -7,9 +7,9 @@
 #include "graph/graph.h"
 #include "model/allennlp_names.h"
 #include "model/lora.h"
+#include "model/name_globs.h"
 #include "model/weight_files.h"
 
-#include <fnmatch.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,7 @@ typedef struct source {
 
 typedef struct reading {
     const config *section;
+    bool has_lora, is_whole;
     const checkpoint_names *names; /* NULL: the files have ours */
     char *path;
     arena *memory;
@@ -106,17 +107,33 @@ static void name_as_here(reading *r, const flat *f, source *s)
     s->name = is_whole || flat_find(f, ours) >= 0 ? ours : name;
 }
 
-/* Heads are not in every checkpoint of a network, and adapters of a new one in none. */
-static bool may_be_drawn(const reading *r, const char *name)
-{
-    if (lora_is_adapter(name))
-        return true;
-    return r->names && (!begins_with(name, r->names->ours) || strstr(name, ".pooler."));
-}
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const source *)a)->name, ((const source *)b)->name);
+}
+
+/* NULL: there is none. Once names are sorted. */
+static source *find_source(const reading *r, const char *name)
+{
+    return r->n_sources ? bsearch(&(source){.name = name}, r->sources, r->n_sources, sizeof *r->sources, by_name)
+                        : NULL;
+}
+
+/* "fc.lora_A.weight": of "fc.lora_B.weight", and the other way round. */
+static const char *other_of_adapter(arena *a, const char *name)
+{
+    const int layer = (int)(strlen(name) - strlen(LORA_A));
+    return arena_printf(a, "%.*s%s", layer, name, strcmp(name + layer, LORA_A) == 0 ? LORA_B : LORA_A);
+}
+
+/* Heads are not in every checkpoint of a network, and adapters of a new one in none; but half an adapter is lost. */
+static bool may_be_drawn(const reading *r, const char *name)
+{
+    if (r->is_whole)
+        return false;
+    if (r->has_lora && lora_is_adapter(name))
+        return !find_source(r, other_of_adapter(r->memory, name));
+    return r->names && (!begins_with(name, r->names->ours) || strstr(name, ".pooler."));
 }
 
 static status name_sources(reading *r, const flat *f, error *err)
@@ -136,15 +153,6 @@ static status name_sources(reading *r, const flat *f, error *err)
                         r->sources[i - 1].tensor->name, r->sources[i].tensor->name,
                         r->sources[i].name);
     return OK;
-}
-
-static bool is_ignored(const reading *r, const char *name)
-{
-    const json_t *globs = config_json(r->section, "ignore");
-    for (size_t i = 0; i < json_array_size(globs); i++)
-        if (fnmatch(json_string_value(json_array_get(globs, i)), name, 0) == 0)
-            return true;
-    return false;
 }
 
 /* --- values --- */
@@ -200,11 +208,9 @@ static status pretrained_take(reading *r, const tensor_decl *d, int64_t n, float
                               buf *wrong, error *err)
 {
     char have[SHAPE_TEXT], want[SHAPE_TEXT];
-    source *s = r->n_sources ? bsearch(&(source){.name = d->name}, r->sources, r->n_sources,
-                                       sizeof *r->sources, by_name)
-                             : NULL;
+    source *s = find_source(r, d->name);
     const char *between = wrong->size ? "; " : "";
-    bool ignored = is_ignored(r, d->name);
+    bool ignored = name_globs_any(config_json(r->section, "ignore"), d->name);
     if (s)
         s->taken = true;
     if (!s && !ignored && !may_be_drawn(r, d->name))
@@ -273,12 +279,14 @@ static void end(reading *r)
     free(r->path);
 }
 
-status pretrained_read(const config *section, const checkpoint_names *names, bool are_theirs, const flat *f,
+status pretrained_read(const config *model, const checkpoint_names *names, bool is_whole, const flat *f,
                        float *out, buf *report, error *err)
 {
     reading r;
-    status st = begin(section, &r, err);
-    r.names = are_theirs || r.files.is_allennlp ? names : NULL;
+    status st = begin(config_section(model, "pretrained"), &r, err);
+    r.names = config_has(model, "transformer_model_name") || r.files.is_allennlp ? names : NULL;
+    r.has_lora = config_has(model, "lora");
+    r.is_whole = is_whole;
     if (st == OK)
         st = weight_files_check(&r.files, err);
     if (st == OK)

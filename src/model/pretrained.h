@@ -19,7 +19,8 @@
 
 /* How checkpoints of Hugging Face's call a network's tensors: of one with a head they begin with
  * `theirs`, of the network alone they do not; here they begin with `ours`. Old norms have gamma and
- * beta. What lies outside of the network, and a pooler, is drawn where the files lack it. */
+ * beta. What lies outside of the network, and a pooler, is drawn where the files lack it. So are adapters of model.lora
+ * of which they have neither tensor. */
 typedef struct checkpoint_names {
     const char *theirs, *ours;
 } checkpoint_names;
@@ -27,9 +28,9 @@ typedef struct checkpoint_names {
 /* Fills what the files have of out[f->n_elements]; the rest stays. `report` gets a line: how many
  * matched, were drawn, and which of the files' tensors nobody took. E_DATA lists every missing
  * tensor and every shape that differs, or names the tensor that is not finite.
- * `names` are the network's, NULL: it has none. Files of AllenNLP's are called by them, others where they
- * `are_theirs`, and else as here. */
-MUST_USE status pretrained_read(const config *section, const checkpoint_names *names, bool are_theirs, const flat *f,
+ * `names` are the network's, NULL: it has none. Files of AllenNLP's are called by them, others where model
+ * has transformer_model_name, and else as here. `is_whole`: nothing is drawn but what `ignore` names. */
+MUST_USE status pretrained_read(const config *model, const checkpoint_names *names, bool is_whole, const flat *f,
                                 float *out, buf *report, error *err);
 
 /* Appends what the files are: names and values of all tensors (common/store/facts.h). */

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-status variants_graph(const config *c, const variants *v, batch_shape shape, graph **ret, error *err)
+static status build_one(const config *c, const variants *v, batch_shape shape, buf *teacher, graph **ret, error *err)
 {
     size_t n_fields;
     data_field fields[DATA_FIELDS];
@@ -38,8 +38,14 @@ status variants_graph(const config *c, const variants *v, batch_shape shape, gra
             .precision = model_precision(c),
             .half_weight_gradients = config_bool(c, "trainer.half_weight_gradients"),
             .library_dropout = config_bool(c, "trainer.library_dropout"),
+            .teacher = teacher,
         },
         ret, err);
+}
+
+status variants_graph(const config *c, const variants *v, batch_shape shape, graph **ret, error *err)
+{
+    return build_one(c, v, shape, NULL, ret, err);
 }
 
 static int64_t most_examples(const variants *v)
@@ -212,7 +218,7 @@ static status build_all(const config *c, variants *v, error *err)
                     (long long)examples, (long long)full);
     TRY(variants_find_shapes(c, v, err));
     for (size_t i = 0; i < v->n; i++)
-        TRY(variants_graph(c, v, v->shapes[i], &v->graphs[i], err));
+        TRY(build_one(c, v, v->shapes[i], i == 0 ? &v->teacher : NULL, &v->graphs[i], err));
     TRY(check_metric(c, v, err));
     TRY(model_flat(v->graphs[0], &v->flat, err));
     TRY(check_groups(c, v->flat, err));
@@ -297,6 +303,8 @@ void variants_warn(const config *c, const variants *v)
               (long long)wanted, (long long)examples);
     if (stops && !config_has(c, "validation_data_path"))
         LOG_W("PATIENCE", "trainer.patience does nothing without validation_data_path");
+    if (v->teacher.size)
+        LOG_I("WEIGHTS", "%s", v->teacher.data);
     warn_of_fields(c, v);
     warn_of_groups(c, v);
     tell_layers(c, v);
@@ -310,5 +318,6 @@ void variants_fini(variants *v)
         graph_destroy(&v->graphs[i]);
     bucketing_destroy(&v->buckets);
     dataset_close(&v->data);
+    buf_fini(&v->teacher);
     *v = (variants){.data = NULL};
 }

@@ -6,6 +6,7 @@
 #ifndef TEQUIO_WORKER_VARIANTS_H
 #define TEQUIO_WORKER_VARIANTS_H
 
+#include "common/base/buf.h"
 #include "common/config/config.h"
 #include "data/bucketing.h"
 #include "graph/graph.h"
@@ -18,6 +19,7 @@ typedef struct variants {
     size_t n;
     graph *graphs[BATCH_SHAPES];
     batch_shape shapes[BATCH_SHAPES];       /* [0] is a full batch, of the longest */
+    buf teacher;                            /* where the weights of model.distillation's come from; empty: no teacher */
 } variants;
 
 MUST_USE status variants_build(const config *config, variants *ret, error *err);

@@ -25,6 +25,7 @@ static const uint16_t bfloats[N] = {0x3f80, 0xc000, 0x3f00, 0x4040, 0, 0xbe80};
 typedef struct scene {
     char folder[64];
     flat *flat; /* "a.weight" [2,3], "head.bias" [6] */
+    const checkpoint_names *names;
     float *out;
     buf report;
 } scene;
@@ -79,20 +80,25 @@ static void write_file(const scene *s, const char *name, const st_tensor *t, siz
     free(path);
 }
 
-/* `more`: ", map: ..." */
-static status read_with(scene *s, const char *file, const char *more, error *err)
+/* `more`: ", map: ..."; `model`: "type: 'mlp'" */
+static status read_as(scene *s, const char *file, const char *more, const char *model, bool is_whole, error *err)
 {
-    char *text = xasprintf("{train_data_path: 'x', data_loader: {batch_size: 1}, model: {type: "
-                           "'mlp', pretrained: {path: '%s/%s'%s}}}",
-                           s->folder, file, more);
+    char *text = xasprintf("{train_data_path: 'x', data_loader: {batch_size: 1}, model: {%s, "
+                           "pretrained: {path: '%s/%s'%s}}}",
+                           model, s->folder, file, more);
     config *c = NULL;
     assert_int_equal(config_load(&(config_source){.text = text}, &c, err), OK);
     s->report.size = 0;
     status st =
-        pretrained_read(config_section(c, "model.pretrained"), NULL, false, s->flat, s->out, &s->report, err);
+        pretrained_read(config_section(c, "model"), s->names, is_whole, s->flat, s->out, &s->report, err);
     config_destroy(&c);
     free(text);
     return st;
+}
+
+static status read_with(scene *s, const char *file, const char *more, error *err)
+{
+    return read_as(s, file, more, "type: 'mlp'", false, err);
 }
 
 static void expect_values(const scene *s, int32_t tensor)
@@ -181,6 +187,59 @@ static void test_refusals(void **state)
     assert_int_not_equal(read_with(s, "nothing.safetensors", "", &err), OK);
 }
 
+/* Of an adapter both are drawn, or none. */
+static void test_half_an_adapter(void **state)
+{
+    scene *s = *state;
+    error err = ERROR_INIT;
+    static const char lora[] = "type: 'mlp', lora: {patterns: ['fc1']}";
+    const tensor_decl decls[] = {
+        {.name = "a.lora_A.weight", .rank = 2, .dim = {2, 3}, .init = {.kind = INIT_CONSTANT}},
+        {.name = "a.lora_B.weight", .rank = 2, .dim = {2, 3}, .init = {.kind = INIT_CONSTANT}},
+    };
+    flat_destroy(&s->flat);
+    assert_int_equal(flat_create(decls, 2, &s->flat, NULL), OK);
+    const st_tensor spare = row("spare", values, N);
+    write_file(s, "w.safetensors", &spare, 1);
+    assert_int_equal(read_as(s, "w.safetensors", "", lora, false, &err), OK);
+    assert_non_null(strstr(s->report.data, "matched=0 drawn=2"));
+    assert_int_equal(read_as(s, "w.safetensors", "", "type: 'mlp'", false, &err), E_DATA);
+    error_clear(&err);
+    for (int i = 0; i < 2; i++) {
+        const st_tensor half = matrix(decls[i].name, DT_F32, values);
+        char *missing = xasprintf("'%s' is missing", decls[1 - i].name);
+        write_file(s, "w.safetensors", &half, 1);
+        assert_int_equal(read_as(s, "w.safetensors", "", lora, false, &err), E_DATA);
+        assert_non_null(strstr(err.text, missing));
+        error_clear(&err);
+        free(missing);
+    }
+    assert_int_equal(read_as(s, "w.safetensors", ", ignore: ['*.lora_?.weight']", lora, false, &err), OK);
+}
+
+/* A head may be drawn for training, but not where nobody trains it. */
+static void test_whole(void **state)
+{
+    scene *s = *state;
+    error err = ERROR_INIT;
+    static const checkpoint_names network = {"net.", "a."};
+    const st_tensor t = matrix("a.weight", DT_F32, values);
+    write_file(s, "w.safetensors", &t, 1);
+    s->names = &network;
+    static const char described[] = "{\"model_type\": \"bert\", \"vocab_size\": 11}";
+    char *file = xasprintf("%s/config.json", s->folder);
+    char *of_name = xasprintf("type: 'bert', transformer_model_name: '%s'", s->folder);
+    assert_int_equal(fs_write_atomic(file, described, strlen(described), &err), OK);
+    assert_int_equal(read_as(s, "w.safetensors", "", of_name, false, &err), OK);
+    assert_non_null(strstr(s->report.data, "matched=1 drawn=1"));
+    assert_int_equal(read_as(s, "w.safetensors", "", of_name, true, &err), E_DATA);
+    assert_non_null(strstr(err.text, "'head.bias' is missing; tensors to draw belong into model.pretrained.ignore"));
+    error_clear(&err);
+    assert_int_equal(read_as(s, "w.safetensors", ", ignore: ['head.*']", of_name, true, &err), OK);
+    free(of_name);
+    free(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +247,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_shards_and_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_missing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_half_an_adapter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_whole, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -221,6 +221,7 @@ template <typename T> struct relu_gradients {
         return gradient_of_relu<T>(lines[k].forward, x, to_float(dy[at]));
     }
     typedef as_stored<4, T> piece;
+    enum { AHEAD = sizeof(T) == sizeof(float) ? FOLD_AHEAD / 2 : FOLD_AHEAD }; /* what finds room in registers */
     __device__ __forceinline__ piece fetch(int64_t at, int64_t i, int64_t n) const
     {
         return stored_load<4>(dy + at, i, n, aligned);
@@ -241,6 +242,7 @@ struct chained_gradients {
 
     struct piece {
     };
+    enum { AHEAD = FOLD_AHEAD };
     __device__ __forceinline__ piece fetch(int64_t, int64_t, int64_t) const
     {
         return {};

@@ -83,6 +83,7 @@ template <typename T> struct stored_gradients {
         return to_float(dy[at]);
     }
     typedef as_stored<4, T> piece;
+    enum { AHEAD = FOLD_AHEAD };
     __device__ __forceinline__ piece fetch(int64_t at, int64_t i, int64_t n) const
     {
         return stored_load<4>(dy + at, i, n, aligned);
@@ -127,7 +128,7 @@ template <typename X, typename D> struct gradients_fold {
         stored_quad<X> x;
         typename D::piece dy;
     };
-    enum { AHEAD = FOLD_AHEAD };
+    enum { AHEAD = D::AHEAD };
     __device__ __forceinline__ piece fetch(int64_t at, int64_t i, int64_t n) const
     {
         return {stored_load<4>(x + at, i, n, aligned), dy.fetch(at, i, n)};

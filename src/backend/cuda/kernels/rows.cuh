@@ -166,15 +166,22 @@ template <int THREADS, bool KEEP, typename T> struct row_reader {
 
     __device__ __forceinline__ void load(int64_t base)
     {
-        as_stored<EACH, T> ahead[AHEAD];
+        if constexpr (sizeof(T) == sizeof(float)) { /* nothing is made of them: registers for both would spill */
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            if (base + k * STEP < n)
-                ahead[k] = stored_load<EACH>(x, base + k * STEP, n, aligned, fill);
+            for (int k = 0; k < AHEAD; k++)
+                if (base + k * STEP < n)
+                    kept[k] = floats_load<EACH>(x, base + k * STEP, n, aligned, fill);
+        } else {
+            as_stored<EACH, T> ahead[AHEAD];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            if (base + k * STEP < n)
-                kept[k] = floats_of(ahead[k]);
+            for (int k = 0; k < AHEAD; k++)
+                if (base + k * STEP < n)
+                    ahead[k] = stored_load<EACH>(x, base + k * STEP, n, aligned, fill);
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                if (base + k * STEP < n)
+                    kept[k] = floats_of(ahead[k]);
+        }
     }
     __device__ __forceinline__ row_reader(const T *x_, int64_t n_, bool aligned_, float fill_ = 0.0f)
         : x(x_), n(n_), aligned(aligned_), fill(fill_)

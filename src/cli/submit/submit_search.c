@@ -75,10 +75,10 @@ static char **submit_trial_line(const void *user, const char *job_dir, char *con
     return w.at;
 }
 
-static status submit_search_fetch(const void *user, const char *path, buf *ret, error *err)
+static status submit_search_fetch(const void *user, const char *path, int to, error *err)
 {
     const searching *s = user;
-    return s->target->fetch(s->launch, path, ret, err);
+    return s->target->fetch(s->launch, path, to, err);
 }
 
 /* Each is dealt them as if it were alone. */

@@ -44,9 +44,9 @@ typedef struct target {
     status (*write)(const launch *l, buf *ret, error *err);
     /* Runs the job once, to its end; the exit code, with the story of a failure in `err`. */
     int (*run)(const launch *l, error *err);
-    /* The bytes of a file that the master wrote, by the path that it has for tasks. E_DATA: there is none; E_FAIL,
-     * E_IO. NULL: this machine sees them, or nobody can. */
-    status (*fetch)(const launch *l, const char *path, buf *ret, error *err);
+    /* A file that the master wrote, by the path that it has for tasks, is written to the file `to`, which is emptied
+     * first. E_DATA: there is none; other failures may pass. NULL: this machine sees them, or nobody can. */
+    status (*fetch)(const launch *l, const char *path, int to, error *err);
     /* Whether it can, for this launch, E_CONFIG; and its end. NULL: always, and there is nothing to do. */
     status (*fetch_check)(const launch *l, error *err);
     status (*fetch_end)(const launch *l, error *err);

@@ -145,11 +145,11 @@ static status target_kubernetes_fetch_check(const launch *l, error *err)
                 "--claims NAME:/PATH, and '%s' is not", l->request->job.job_dir);
 }
 
-static status target_kubernetes_fetch(const launch *l, const char *path, buf *ret, error *err)
+static status target_kubernetes_fetch(const launch *l, const char *path, int to, error *err)
 {
     kubernetes_options o = target_kubernetes_options_of(l);
     kubernetes_target *t = l->own;
-    return claim_files_fetch(&o, &t->has_files_pod, path, ret, err);
+    return claim_files_fetch(&o, &t->has_files_pod, path, to, err);
 }
 
 static status target_kubernetes_fetch_end(const launch *l, error *err)

@@ -68,10 +68,10 @@ static int run(const launch *l, error *err)
     return code;
 }
 
-static status target_ssh_fetch(const launch *l, const char *path, buf *ret, error *err)
+static status target_ssh_fetch(const launch *l, const char *path, int to, error *err)
 {
     ssh_options o = target_ssh_options_of(l);
-    return ssh_fetch(&o, path, ret, err);
+    return ssh_fetch(&o, path, to, err);
 }
 
 const target target_ssh = {

@@ -3,16 +3,28 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static status fetch_json(const trial_files *f, const char *path, json_t **ret, error *err)
 {
-    buf text = BUF_INIT;
-    status st = f->fetch(f->user, path, &text, err);
+    char copy[64];
+    int fd = memfd_create("fetched", MFD_CLOEXEC);
+    if (fd < 0)
+        return fs_fail(err, "hold in memory", path);
+    snprintf(copy, sizeof copy, "/proc/self/fd/%d", fd);
+    fs_map text = {.data = NULL};
+    status st = f->fetch(f->user, path, fd, err);
     if (st == OK)
-        st = json_parse(text.data ? text.data : "", text.size, path, E_DATA, ret, err);
-    buf_fini(&text);
+        st = fs_map_open(copy, &text, err);
+    if (st == OK) {
+        st = json_parse(text.data ? (const char *)text.data : "", text.bytes, path, E_DATA, ret, err);
+        fs_map_close(&text);
+    }
+    close(fd);
     return st;
 }
 
@@ -36,19 +48,38 @@ static status place_own(const char *from, const char *to, error *err)
     return st;
 }
 
+/* One of a fetch that failed is removed. */
+static status fetch_beside(const trial_files *f, const char *from, const char *to, const char *beside, error *err)
+{
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return fs_fail(err, "create", beside);
+    status st = f->fetch(f->user, from, fd, err);
+    if (st == OK && fsync(fd) != 0)
+        st = fs_fail(err, "sync", beside);
+    if (close(fd) != 0 && st == OK)
+        st = fs_fail(err, "close", beside);
+    if (st == OK && rename(beside, to) != 0)
+        st = fs_fail(err, "rename to", to);
+    if (st != OK)
+        unlink(beside);
+    return st;
+}
+
 static status place_fetched(const trial_files *f, const char *from, const char *to, bool *ret_is_there, error *err)
 {
-    buf bytes = BUF_INIT;
+    char *beside = fs_beside(to), *folder = fs_parent(to);
     error why = ERROR_INIT;
-    status st = f->fetch(f->user, from, &bytes, &why);
+    status st = fetch_beside(f, from, to, beside, &why);
     *ret_is_there = st == OK;
     if (st == OK)
-        st = fs_write_atomic(to, bytes.data ? bytes.data : "", bytes.size, err);
+        st = fs_sync_dir(folder, err);
     else if (st == E_DATA)
         st = OK;
     else
         st = FAIL(err, st, "%s", why.text);
-    buf_fini(&bytes);
+    free(folder);
+    free(beside);
     return st;
 }
 

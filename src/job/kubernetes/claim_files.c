@@ -3,8 +3,6 @@
 #include "common/base/alloc.h"
 #include "job/kubernetes/kubectl.h"
 #include "job/kubernetes/pod.h"
-#include "job/process/sent_file.h"
-#include "job/ssh/remote.h"
 
 #include <stdlib.h>
 
@@ -40,29 +38,24 @@ static status make_pod(const kubernetes_options *o, const char *name, error *err
 }
 
 /* A pod may be gone with its node: then another one is asked. */
-status claim_files_fetch(const kubernetes_options *o, bool *has_pod, const char *path, buf *ret, error *err)
+status claim_files_fetch(const kubernetes_options *o, bool *has_pod, const char *path, int to, error *err)
 {
-    char *name = xasprintf("%s-files", o->name), *line = remote_file_line(path);
-    buf said = BUF_INIT;
+    char *name = xasprintf("%s-files", o->name);
     error why = ERROR_INIT;
     bool had_pod = *has_pod;
     status st = had_pod ? OK : make_pod(o, name, err);
     if (st == OK) {
         *has_pod = true;
-        st = kubectl_exec(o, name, line, &said, &why);
+        st = kubectl_fetch(o, name, path, to, &why);
     }
-    if (st != OK && had_pod) {
+    if (st == E_FAIL && had_pod) {
         error_clear(&why);
         st = make_pod(o, name, &why);
         if (st == OK)
-            st = kubectl_exec(o, name, line, &said, &why);
+            st = kubectl_fetch(o, name, path, to, &why);
     }
     if (st != OK && why.code != OK)
         (void)FAIL(err, st, "%s", why.text);
-    if (st == OK)
-        st = sent_file_take(&said, path, "in the claim", ret, err);
-    buf_fini(&said);
-    free(line);
     free(name);
     return st;
 }

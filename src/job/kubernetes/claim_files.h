@@ -9,9 +9,10 @@
 
 #include "job/kubernetes/manifest.h"
 
-/* The bytes of a file by its path in the pods. Makes the pod where it is not there yet; *has_pod, false at first, is
- * the caller's to keep. E_DATA: there is no such file; E_FAIL in kubectl's words, E_IO. */
-MUST_USE status claim_files_fetch(const kubernetes_options *o, bool *has_pod, const char *path, buf *ret, error *err);
+/* Writes the bytes of a file, by its path in the pods, to the file `to`, which is emptied first. Makes the pod where it
+ * is not there yet; *has_pod, false at first, is the caller's to keep. E_DATA: there is no such file; E_FAIL in
+ * kubectl's words; otherwise as process/sent_file.h has it. */
+MUST_USE status claim_files_fetch(const kubernetes_options *o, bool *has_pod, const char *path, int to, error *err);
 
 /* Removes the pod, if there is one. */
 MUST_USE status claim_files_end(const kubernetes_options *o, bool *has_pod, error *err);

@@ -1,7 +1,9 @@
 #include "job/kubernetes/kubectl.h"
 
 #include "common/base/fs.h"
+#include "job/process/sent_file.h"
 #include "job/process/short_command.h"
+#include "job/ssh/remote.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -112,15 +114,17 @@ status kubectl_remove_pod(const kubernetes_options *o, const char *name, error *
     return call(o, words, NULL, err);
 }
 
-status kubectl_exec(const kubernetes_options *o, const char *name, const char *line, buf *ret_said, error *err)
+status kubectl_fetch(const kubernetes_options *o, const char *name, const char *file, int to, error *err)
 {
     const char *words[] = {"exec", "--stdin", name, "--", "tequio", "task", NULL}, *argv[WORDS + 4];
-    char path[64];
-    int fd = hold(line, path, err), code = 0;
+    char input[64], *line = remote_file_line(file);
+    int fd = hold(line, input, err), code = 0;
+    free(line);
     if (fd < 0)
         return E_IO;
     make_line(o, words, argv);
-    status st = short_command_read(argv, path, "kubectl exec", ret_said, &code, err);
+    const sent_file_sender from = {.argv = argv, .input = input, .who = "kubectl exec", .where = "in the claim"};
+    status st = sent_file_receive(&from, file, to, &code, err);
     close(fd);
     return st;
 }

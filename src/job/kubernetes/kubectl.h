@@ -35,12 +35,11 @@ const char *kubectl_kinds(const kubernetes_options *o);
 MUST_USE status kubectl_apply(const kubernetes_options *o, const char *manifest, error *err);
 MUST_USE status kubectl_look(const kubernetes_options *o, arena *memory, kubectl_view *ret, error *err);
 
-/* A pod of its own: it is ready; it is gone, if it was there; a command `tequio task` in it, which is told `line`, and
- * what that says. */
+/* A pod of its own: it is ready; it is gone, if it was there; a file that it sees is written to `to`, by a command
+ * `tequio task` in it, as process/sent_file.h has it. */
 MUST_USE status kubectl_await_pod(const kubernetes_options *o, const char *name, error *err);
 MUST_USE status kubectl_remove_pod(const kubernetes_options *o, const char *name, error *err);
-MUST_USE status kubectl_exec(const kubernetes_options *o, const char *name, const char *line, buf *ret_said,
-                             error *err);
+MUST_USE status kubectl_fetch(const kubernetes_options *o, const char *name, const char *file, int to, error *err);
 
 /* Removes the job; pods are told to leave, and it returns when they have, if it `waits`. */
 MUST_USE status kubectl_delete(const kubernetes_options *o, bool waits, error *err);

@@ -3,7 +3,6 @@
 #include "common/base/alloc.h"
 #include "job/process/sent_file.h"
 #include "job/process/shell_word.h"
-#include "job/process/short_command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,9 @@
 
 /* The client's own failure, which may pass, and how often it is tried. */
 enum { CLIENT_FAILED = 255, TRIES = 3 };
+
+/* The file is opened once: it may be replaced meanwhile. */
+#define OPEN "/proc/self/fd/3"
 
 /* From the folder in which remote.h lets tasks run. */
 static char *script_for(const char *path)
@@ -22,51 +24,46 @@ static char *script_for(const char *path)
     shell_word_add(getcwd(folder, sizeof folder) ? folder : "/", &b);
     buf_adds(&b, " 2>/dev/null || cd; f=");
     shell_word_add(path, &b);
-    buf_adds(&b, "; if [ -f \"$f\" ]; then echo \"" SENT_FILE "$(wc -c <\"$f\")\"; cat \"$f\"; "
+    buf_adds(&b, "; if [ -f \"$f\" ]; then { echo \"" SENT_FILE "$(wc -c <" OPEN ") "
+                 "$( { sha256sum <" OPEN " | cut -c1-64; } 2>/dev/null)\"; cat <&3; } 3<\"$f\"; "
                  "else echo " SENT_NONE "; fi");
     return buf_detach(&b);
 }
 
-static status ask(const ssh_options *o, const char *name, const char *script, buf *ret_said, error *err)
+static status ask(const ssh_options *o, const char *name, const char *path, int to, error *err)
 {
     int n = 0;
     while (o->client[n])
         n++;
     const char **argv = xcalloc((size_t)n + 3, sizeof *argv);
+    char *script = script_for(path), *who = xasprintf("host %s", name), *where = xasprintf("on host %s", name);
     memcpy(argv, o->client, (size_t)n * sizeof *argv);
     argv[n] = name;
     argv[n + 1] = script;
-    char *who = xasprintf("host %s", name);
+    const sent_file_sender from = {.argv = argv, .who = who, .where = where};
     error why = ERROR_INIT;
     status st = E_FAIL;
     int code = CLIENT_FAILED;
     for (int i = 0; st == E_FAIL && i < TRIES && code == CLIENT_FAILED; i++) {
         error_clear(&why);
-        st = short_command_read(argv, NULL, who, ret_said, &code, &why);
+        st = sent_file_receive(&from, path, to, &code, &why);
     }
     if (st != OK)
         (void)FAIL(err, st, "%s", why.text);
+    free(where);
     free(who);
+    free(script);
     free(argv);
     return st;
 }
 
-status ssh_fetch(const ssh_options *o, const char *path, buf *ret, error *err)
+status ssh_fetch(const ssh_options *o, const char *path, int to, error *err)
 {
     roster tasks;
     hosts_place *places = NULL;
-    buf said = BUF_INIT;
     TRY(ssh_plan(o, &tasks, &places, err));
     const char *name = o->hosts->at[places[0].host].name; /* the master is the first of a roster */
     roster_close(&tasks);
     free(places);
-    char *script = script_for(path);
-    char *where = xasprintf("on host %s", name);
-    status st = ask(o, name, script, &said, err);
-    if (st == OK)
-        st = sent_file_take(&said, path, where, ret, err);
-    buf_fini(&said);
-    free(where);
-    free(script);
-    return st;
+    return ask(o, name, path, to, err);
 }

@@ -4,11 +4,10 @@
 #ifndef TEQUIO_JOB_SSH_FETCH_H
 #define TEQUIO_JOB_SSH_FETCH_H
 
-#include "common/base/buf.h"
 #include "job/ssh/ssh.h"
 
-/* The bytes of `path`, which counts from where the tasks run, behind what is in `ret`. E_DATA: there is no such file;
- * E_FAIL in the client's words, E_IO; E_CONFIG as ssh_plan. */
-MUST_USE status ssh_fetch(const ssh_options *o, const char *path, buf *ret, error *err);
+/* Writes the bytes of `path`, which counts from where the tasks run, to the file `to`, which is emptied first. E_DATA:
+ * there is no such file; otherwise as process/sent_file.h has it; E_CONFIG as ssh_plan. */
+MUST_USE status ssh_fetch(const ssh_options *o, const char *path, int to, error *err);
 
 #endif

@@ -14,6 +14,7 @@
 #include "tune/trial_journal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,7 +140,8 @@ static status fill(searching *s, error *err)
 
 static double seconds_of(const trial_process *p)
 {
-    return (double)(clock_us() - p->began_us) * 1e-6;
+    int64_t ended_us = p->ended_us ? p->ended_us : clock_us();
+    return (double)(ended_us - p->began_us) * 1e-6;
 }
 
 /* Of a trial that does not run any more. */
@@ -149,16 +151,18 @@ static status tell(const searching *s, const trial *t, double seconds, const cha
     return hparams_write_trial(&s->study, t, s->request->dir, s->request->metric, err);
 }
 
-/* In their order, each with what follows from it: it does not matter how many are there already. */
-static status take_evaluations(searching *s, trial_process *p, error *err)
+/* In their order, each with what follows from it: it does not matter how many are there already. *ret_why is filled
+ * where the next one cannot be looked for now. */
+static status take_evaluations(searching *s, trial_process *p, error *ret_why, error *err)
 {
     const trial *t = &s->study.trials[p->number - 1];
     char *job_dir = job_dir_of(s, p->number);
     trial_evaluation next;
-    status st = OK;
+    status st = OK, reached = OK;
     while (st == OK && t->state == TRIAL_RUNNING) {
         int64_t last = t->n_evaluations ? t->evaluations[t->n_evaluations - 1].epoch : 0;
-        if (!trial_evaluation_read(&s->request->files, job_dir, s->request->metric, last, &next))
+        reached = trial_evaluation_read(&s->request->files, job_dir, s->request->metric, last, &next, ret_why);
+        if (reached != OK)
             break;
         st = note(s, study_record_evaluated(t->number, &next), err);
         if (st == OK)
@@ -168,37 +172,59 @@ static status take_evaluations(searching *s, trial_process *p, error *err)
             st = tell(s, t, seconds_of(p), NULL, err);
         }
     }
+    if (reached == E_DATA) /* there is none */
+        error_clear(ret_why);
     free(job_dir);
     return st;
 }
 
 static status take_all_evaluations(searching *s, error *err)
 {
-    for (int i = 0; i < s->processes.places; i++)
-        if (s->processes.at[i].number)
-            TRY(take_evaluations(s, &s->processes.at[i], err));
+    for (int i = 0; i < s->processes.places; i++) {
+        error why = ERROR_INIT; /* it is looked at again */
+        if (s->processes.at[i].number && !s->processes.at[i].child.has_ended)
+            TRY(take_evaluations(s, &s->processes.at[i], &why, err));
+    }
     return OK;
 }
 
-static status note_result(searching *s, int number, const trial_result *result, error *err)
-{
-    TRY(note(s, study_record_complete(number, result->objective, result->steps), err));
-    return best_trial_keep(&s->study, &s->request->files, s->request->dir, err);
-}
-
-/* *ret_why: of a failure; the caller frees it. */
-static status judge(searching *s, const trial_process *p, char **ret_why, error *err)
+/* Of a trial that left with success, or as it was not asked to. *ret_failure, for the caller to free, says how it
+ * failed; *ret_why is filled where that cannot be known now. */
+static status judge(searching *s, const trial_process *p, char **ret_failure, error *ret_why, error *err)
 {
     trial_result result;
-    error why = ERROR_INIT;
     char *job_dir = job_dir_of(s, p->number);
-    *ret_why = NULL;
-    if (child_exit_code(&p->child) != 0)
-        *ret_why = child_describe_failure(&p->child);
-    else if (trial_result_read(&s->request->files, job_dir, s->request->metric, &result, &why) != OK)
-        *ret_why = xstrdup(why.text);
+    status st = OK;
+    if (child_exit_code(&p->child) != 0) {
+        *ret_failure = child_describe_failure(&p->child);
+    } else {
+        st = trial_result_read(&s->request->files, job_dir, s->request->metric, &result, ret_why);
+        if (st == E_DATA) {
+            *ret_failure = xstrdup(ret_why->text);
+            error_clear(ret_why);
+        }
+    }
     free(job_dir);
-    return *ret_why ? note(s, study_record_failed(p->number, *ret_why), err) : note_result(s, p->number, &result, err);
+    if (ret_why->code != OK)
+        return OK;
+    const trial *t = &s->study.trials[p->number - 1];
+    json_t *record = *ret_failure ? study_record_failed(p->number, *ret_failure)
+                                  : study_record_complete(p->number, result.objective, result.steps);
+    TRY(note(s, record, err));
+    return tell(s, t, seconds_of(p), *ret_failure, err);
+}
+
+/* All that follows from its end; *ret_failure and *ret_why are as judge has them. It may be asked again. */
+static status take_result(searching *s, trial_process *p, char **ret_failure, error *ret_why, error *err)
+{
+    const trial *t = &s->study.trials[p->number - 1];
+    TRY(take_evaluations(s, p, ret_why, err));
+    if (ret_why->code == OK && t->state == TRIAL_RUNNING && (!p->is_leaving || child_exit_code(&p->child) == 0))
+        TRY(judge(s, p, ret_failure, ret_why, err));
+    if (ret_why->code != OK || t->state != TRIAL_COMPLETE)
+        return OK;
+    status st = best_trial_keep(&s->study, &s->request->files, s->request->dir, ret_why);
+    return st == E_DATA ? FAIL(err, st, "%s", ret_why->text) : OK;
 }
 
 /* Those that go on have done nothing wrong: they end, and are running in the journal. */
@@ -213,23 +239,38 @@ static status check_failures(searching *s, int number, const char *why, error *e
                 number, why, s->request->dir, number);
 }
 
+/* The end of a trial whose host or files are out of reach is put off; after long enough the search ends, and the trial
+ * is what it is in the journal, running or complete. */
+static status put_off(searching *s, trial_process *p, const error *why, bool *ret_is_put_off, error *err)
+{
+    bool is_first = !p->ended_us;
+    *ret_is_put_off = !p->is_leaving && trial_process_put_off(p);
+    if (*ret_is_put_off && is_first)
+        fprintf(stderr, "tequio: trial %d has ended and its files cannot be read now; they are tried again: %s\n",
+                p->number, why->text);
+    if (*ret_is_put_off || p->is_leaving)
+        return OK;
+    s->is_ending = true;
+    trial_processes_stop(&s->processes);
+    return FAIL(err, why->code, "trial %d has ended and its files cannot be read; --recover goes on when they can: %s",
+                p->number, why->text);
+}
+
 /* A trial that was asked to leave goes on when the search does, or when it is its turn again. */
 static status search_take_end(searching *s, trial_process *p, error *err)
 {
-    char *why = NULL;
-    const trial *t = &s->study.trials[p->number - 1];
-    bool was_asked = p->is_leaving;
-    status st = take_evaluations(s, p, err);
-    if (st == OK && t->state == TRIAL_RUNNING && (!was_asked || child_exit_code(&p->child) == 0)) {
-        st = judge(s, p, &why, err);
-        if (st == OK)
-            st = tell(s, t, seconds_of(p), why, err);
-    }
+    char *failure = NULL;
+    error why = ERROR_INIT;
+    bool was_asked = p->is_leaving, is_put_off = false;
+    status st = take_result(s, p, &failure, &why, err);
+    if (st == OK && why.code != OK)
+        st = put_off(s, p, &why, &is_put_off, err);
     int number = p->number;
-    trial_process_free(&s->processes, p);
+    if (!is_put_off)
+        trial_process_free(&s->processes, p);
     if (st == OK && !was_asked)
-        st = check_failures(s, number, why, err);
-    free(why);
+        st = check_failures(s, number, failure, err);
+    free(failure);
     return st;
 }
 

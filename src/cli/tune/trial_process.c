@@ -10,6 +10,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
+/* How long an end is put off: the first pause, the longest, and all together. */
+enum { PAUSE_MS = 1000, PAUSE_MOST_MS = 32000, PUT_OFF_MOST_MS = 300000 };
+
 status trial_processes_open(int places, trial_environment environment, trial_processes *ret, error *err)
 {
     trial_processes t = {.places = places, .environment = environment, .signals = SIGNALS_INIT};
@@ -39,7 +42,8 @@ void trial_processes_close(trial_processes *t)
     for (int i = 0; i < t->places; i++)
         if (t->at[i].number) {
             child_kill(&t->at[i].child, SIGKILL);
-            waitpid(t->at[i].child.pid, NULL, 0);
+            if (!t->at[i].child.has_ended)
+                waitpid(t->at[i].child.pid, NULL, 0);
             child_fini(&t->at[i].child);
         }
     signals_close(&t->signals);
@@ -135,12 +139,40 @@ const trial_process *trial_processes_find(const trial_processes *t, int number)
     return NULL;
 }
 
+static bool is_due(const trial_process *p)
+{
+    return p->is_leaving || p->again_us <= clock_us();
+}
+
 static trial_process *ended(trial_processes *t)
 {
-    for (int i = 0; i < t->places; i++)
-        if (t->at[i].number && (t->at[i].child.has_ended || child_reap(&t->at[i].child)))
-            return &t->at[i];
+    for (int i = 0; i < t->places; i++) {
+        trial_process *p = &t->at[i];
+        if (p->number && (p->child.has_ended || child_reap(&p->child)) && is_due(p))
+            return p;
+    }
     return NULL;
+}
+
+/* `end_us`, or when the next of those that were put off is due. */
+static int64_t next_due(const trial_processes *t, int64_t end_us)
+{
+    for (int i = 0; i < t->places; i++)
+        if (t->at[i].number && t->at[i].again_us && t->at[i].again_us < end_us)
+            end_us = t->at[i].again_us;
+    return end_us;
+}
+
+bool trial_process_put_off(trial_process *p)
+{
+    int64_t now_us = clock_us();
+    if (!p->ended_us)
+        p->ended_us = now_us;
+    if (now_us - p->ended_us > 1000LL * PUT_OFF_MOST_MS)
+        return false;
+    p->pause_ms = !p->pause_ms ? PAUSE_MS : p->pause_ms < PAUSE_MOST_MS ? 2 * p->pause_ms : p->pause_ms;
+    p->again_us = now_us + 1000LL * p->pause_ms;
+    return true;
 }
 
 static status wait_for_words(trial_processes *t, int most_ms, error *err)
@@ -186,9 +218,11 @@ status trial_processes_wait(trial_processes *t, int most_ms, trial_process **ret
             }
             kill_all(t);
         }
-        int64_t left_us = end_us - clock_us();
-        if (left_us <= 0)
+        int64_t now_us = clock_us(), left_us = next_due(t, end_us) - now_us;
+        if (end_us <= now_us)
             return OK;
+        if (left_us < 0)
+            left_us = 0;
         TRY(wait_for_words(t, (int)(left_us / 1000) + 1, err));
     }
 }

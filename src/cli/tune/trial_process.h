@@ -15,6 +15,9 @@ typedef struct trial_process {
     int number;       /* of the trial; 0: this place is free */
     int64_t began_us;
     bool is_leaving;  /* it was asked to */
+    int64_t again_us; /* one that has ended is not told before that; 0: at once */
+    int64_t ended_us; /* when its end was put off for the first time; 0: it was not */
+    int pause_ms;     /* of the last time */
 } trial_process;
 
 /* What trials are told beside their number, CLOUD_ML_TRIAL_ID. */
@@ -45,6 +48,10 @@ MUST_USE status trial_processes_start(trial_processes *t, int number, char *cons
  * came that asks for an end: *ret is NULL. After a signal all are asked to leave; the second time they are killed. */
 MUST_USE status trial_processes_wait(trial_processes *t, int most_ms, trial_process **ret, error *err);
 void trial_process_free(trial_processes *t, trial_process *p);
+
+/* Its end, which cannot be dealt with now, is told again after a pause that doubles, or once all are asked to leave.
+ * False: it has been put off for five minutes, and no longer. */
+bool trial_process_put_off(trial_process *p);
 
 /* SIGTERM, once: it takes a checkpoint and leaves with 143. */
 void trial_process_stop(trial_process *p);

@@ -7,15 +7,16 @@
 #include <stdlib.h>
 
 /* A file is written when its epoch ends, and again with what its evaluation says. */
-bool trial_evaluation_read(const trial_files *f, const char *job_dir, const char *metric, int64_t epoch,
-                           trial_evaluation *ret)
+status trial_evaluation_read(const trial_files *f, const char *job_dir, const char *metric, int64_t epoch,
+                             trial_evaluation *ret, error *err)
 {
-    bool is_there = true, is_evaluated = false;
+    bool is_evaluated = false;
+    status st = OK;
     char *key = xasprintf("validation_%s", metric);
-    for (int64_t next = epoch + 1; is_there && !is_evaluated; next++) {
+    for (int64_t next = epoch + 1; st == OK && !is_evaluated; next++) {
         char *name = xasprintf("metrics_epoch_%" PRId64 ".json", next - 1);
         json_t *tree = NULL;
-        is_there = trial_files_read(f, job_dir, name, &tree, NULL) == OK;
+        st = trial_files_read(f, job_dir, name, &tree, err);
         const json_t *value = json_object_get(tree, key);
         is_evaluated = value != NULL;
         if (is_evaluated)
@@ -25,7 +26,7 @@ bool trial_evaluation_read(const trial_files *f, const char *job_dir, const char
         free(name);
     }
     free(key);
-    return is_evaluated;
+    return st;
 }
 
 static status read_number(const trial_files *f, const char *job_dir, const char *file, const char *key, json_t **ret,

@@ -12,12 +12,12 @@ typedef struct trial_result {
     int64_t steps;
 } trial_result;
 
-/* The next evaluation after `epoch`. An epoch whose checkpoint was gone before it was evaluated is passed over. False:
- * there is none yet. */
-bool trial_evaluation_read(const trial_files *f, const char *job_dir, const char *metric, int64_t epoch,
-                           trial_evaluation *ret);
+/* The next evaluation after `epoch`. An epoch whose checkpoint was gone before it was evaluated is passed over. E_DATA:
+ * there is none yet; other failures may pass. */
+MUST_USE status trial_evaluation_read(const trial_files *f, const char *job_dir, const char *metric, int64_t epoch,
+                                      trial_evaluation *ret, error *err);
 
-/* E_DATA: the job has no such metric, or one that is not finite. */
+/* E_DATA: the job has no such metric, or one that is not finite; other failures may pass. */
 MUST_USE status trial_result_read(const trial_files *f, const char *job_dir, const char *metric, trial_result *ret,
                                   error *err);
 

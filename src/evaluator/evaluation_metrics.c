@@ -2,6 +2,7 @@
 #include "evaluator/evaluation_metrics.h"
 
 #include "common/base/alloc.h"
+#include "evaluator/wide_rows.h"
 #include "metric/best_span.h"
 #include "metric/settings.h"
 #include "metric/squad.h"
@@ -23,11 +24,13 @@ struct evaluation_metrics {
     const char *label;     /* the field */
     bool has_classes;      /* labels are int64 */
     int64_t class_stride;
+    int32_t row_axis;       /* of scores, along which batches may be shorter than the longest; 0: none */
+    int64_t row;            /* how long that is in the longest */
     metric_source source;
     metric_list *list;
     metric_answer *answers; /* of a batch; NULL: nobody asks */
-    float *widened;         /* scores of a batch; NULL: none was shorter */
-    size_t answers_cap, widened_cap;
+    wide_rows wide;         /* of a batch that is shorter */
+    size_t answers_cap;
 };
 
 /* What asks for metrics, for messages. */
@@ -99,6 +102,9 @@ static void describe(evaluation_metrics *m, const dataset *d, const graph_shape 
         m->source.has_answers = m->source.is_span && dataset_asks(d);
     }
     m->source.labels = each;
+    bool has_rows = m->source.is_span || loss->label[0]->varies;
+    m->row_axis = !has_rows ? 0 : !m->source.is_span && m->says.axis == 1 ? 2 : 1;
+    m->row = scores->dim[m->row_axis];
 }
 
 static status find_source(evaluation_metrics *m, const dataset *d, const model_request *r, const graph *g,
@@ -176,7 +182,7 @@ void evaluation_metrics_close(evaluation_metrics **m)
         return;
     metrics_close(&(*m)->list);
     free((*m)->answers);
-    free((*m)->widened);
+    wide_rows_fini(&(*m)->wide);
     metric_settings_destroy(&(*m)->settings);
     arena_destroy(&(*m)->a);
     free(*m);
@@ -249,22 +255,18 @@ static status judge_all(evaluation_metrics *m, const float *scores, const data_b
     return OK;
 }
 
-/* Of spans in a batch that is padded to fewer positions than there are classes: the others behind, with the score of
- * those where no answer may be. */
-static const float *widen(evaluation_metrics *m, const graph_value *scores, const float *from)
+/* In a batch that is padded to fewer positions, what lies behind them: of spans the score of positions where no answer
+ * may be, of rows of labels those that do not count. */
+static void widen(evaluation_metrics *m, const graph_shape *has, metric_batch *b)
 {
-    int64_t has = scores->shape.dim[1], all = m->source.classes, examples = scores->shape.dim[0];
-    int64_t ends = product(&scores->shape, 2, scores->shape.rank);
-    if (!m->source.is_span || has == all)
-        return from;
-    GROW(m->widened, m->widened_cap, (size_t)(examples * all * ends));
-    for (int64_t i = 0; i < examples; i++) {
-        float *to = m->widened + i * all * ends;
-        memcpy(to, from + i * has * ends, (size_t)(has * ends) * sizeof *to);
-        for (int64_t k = has * ends; k < all * ends; k++)
-            to[k] = -FLT_MAX;
-    }
-    return m->widened;
+    int32_t axis = m->row_axis;
+    if (axis == 0 || has->dim[axis] == m->row)
+        return;
+    const wide_rows_form scores = {product(has, 0, axis), has->dim[axis], m->row, product(has, axis + 1, has->rank)};
+    const wide_rows_form labels = {b->examples, has->dim[axis], m->row, 1};
+    b->scores = wide_rows_scores(&m->wide, &scores, b->scores, m->source.is_span ? -FLT_MAX : 0.0f);
+    if (!m->source.is_span && b->labels)
+        b->labels = wide_rows_labels(&m->wide, &labels, b->labels, m->source.ignore_index);
 }
 
 status evaluation_metrics_add(evaluation_metrics *m, exec *e, size_t variant, const data_batch *batch, error *err)
@@ -272,15 +274,15 @@ status evaluation_metrics_add(evaluation_metrics *m, exec *e, size_t variant, co
     const void *labels = field_of(batch, m->label);
     const graph_value *value = NULL;
     const float *scores = exec_value(e, variant, m->says.name, &value);
-    scores = widen(m, value, scores);
-    if (metrics_want_answers(m->list))
-        TRY(judge_all(m, scores, batch, err));
     metric_batch b = {.first = batch->slot.first,
                       .examples = batch->slot.n,
                       .scores = scores,
                       .class_stride = m->class_stride,
                       .labels = m->has_classes ? labels : NULL,
-                      .targets = m->has_classes ? NULL : labels,
-                      .answers = m->answers};
+                      .targets = m->has_classes ? NULL : labels};
+    widen(m, &value->shape, &b);
+    if (metrics_want_answers(m->list))
+        TRY(judge_all(m, b.scores, batch, err));
+    b.answers = m->answers;
     return metrics_add(m->list, &b, err);
 }

@@ -1,8 +1,8 @@
 /*
  * Progress on standard error: a bar that stays the last line, or plain lines. Plain lines come at most
  * every minute, at an epoch's end (of short epochs one line a second) and at the last step, and begin with
- * PROGRESS_MARK; by that the local launcher tells them from log lines, and passes them on as they are. Bars it draws anew
- * (common/base/console.h).
+ * PROGRESS_MARK; by that the local launcher tells them from log lines, and passes them on as they are. Bars it draws
+ * anew (common/base/console.h).
  *
  * Threads: one at a time. Time is the caller's (clock_us), so nothing here waits.
  */

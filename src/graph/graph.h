@@ -71,8 +71,8 @@ typedef struct graph_value {
     int32_t def;                /* VAL_TEMP: the node that makes it, else GRAPH_NONE */
     bool keep;                  /* read after the run: loss, logits, metrics; never reused */
     const void *data;           /* VAL_CONST */
+    const tensor_decl *param;   /* VAL_PARAM; and of a temporary that stands for one (sam.h); else NULL */
     /* VAL_PARAM: */
-    const tensor_decl *param;
     graph_val grad;             /* its gradient, or for TENSOR_STATE its new value times the slot's
                                  * weight; a value of its own, GRAPH_NONE before graph_backward and
                                  * for frozen ones */
@@ -205,6 +205,14 @@ double graph_node_flops(const graph *g, int32_t node); /* ... of one node */
  * E_UNSUPPORTED and lists every node at once; on failure the graph is as before.
  */
 MUST_USE status graph_backward(graph *g, graph_val loss, graph_val weight, error *err);
+
+/* The same by sharpness-aware minimization (sam.h): gradients are those at weights beside. */
+typedef struct graph_sam {
+    float rho;                  /* how far beside; above 0 */
+    bool adaptive;              /* ... as a share of each weight */
+} graph_sam;
+
+MUST_USE status graph_backward_sam(graph *g, graph_val loss, graph_val weight, const graph_sam *sam, error *err);
 
 /* The parameters in flat-vector order: live ones as their gradients become ready (index of the
  * defining node, then creation), frozen ones last. ret[graph_n_params(g)]. */

@@ -1,4 +1,5 @@
-/* The inside of a graph, for graph.c, add.c, splice.c, backward.c and precision.c alone. Threads: as graph.h. */
+/* The inside of a graph, for graph.c, add.c, splice.c, chain.c, backward.c, sam.c and precision.c
+ * alone. Threads: as graph.h. */
 #ifndef TEQUIO_GRAPH_INTERNAL_H
 #define TEQUIO_GRAPH_INTERNAL_H
 

@@ -204,6 +204,14 @@ static status distil(net *n, const net_outputs *outputs, graph_val *loss, error 
     return st;
 }
 
+static status add_gradients(graph *g, const config *sam, graph_val loss, graph_val weight, error *err)
+{
+    if (!sam)
+        return graph_backward(g, loss, weight, err);
+    const graph_sam s = {(float)config_f64(sam, "rho"), config_bool(sam, "adaptive")};
+    return graph_backward_sam(g, loss, weight, &s, err);
+}
+
 static status fill_graph(graph *g, const model_request *r, error *err)
 {
     const graph_shape one = {.rank = 1, .dim = {1}};
@@ -232,7 +240,7 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     TRY(groups_assign(g, r->model, r->no_grad, r->optimizer, err));
     TRY(depth_assign(g, r->optimizer, err));
     TRY(graph_input(g, "slot.weight", DT_F32, one, &weight, err));
-    return graph_backward(g, loss, weight, err);
+    return add_gradients(g, r->sam, loss, weight, err);
 }
 
 graph_precision model_precision(const config *job)

@@ -15,8 +15,8 @@
  *
  * Labels are the fields that `model.labels` names, else the field "label" (loss.h). Which fields
  * the layers read is up to the builder: by name ("input_ids"), or the first of a type.
- * In training mode graph_backward has been done. Parameters carry PyTorch's names ("conv1.weight",
- * "fc1.bias", "bn1.running_mean").
+ * In training mode graph_backward has been done, or graph_backward_sam. Parameters carry PyTorch's
+ * names ("conv1.weight", "fc1.bias", "bn1.running_mean").
  *
  * Threads: pure functions.
  */
@@ -50,6 +50,7 @@ typedef struct model_request {
     const json_t *no_grad;          /* expressions for names of parameters that do not move; or NULL */
     bool merged;                    /* without the adapters of model.lora, whose weights hold them (lora.h) */
     const json_t *optimizer;        /* the section trainer.optimizer, for its groups; or NULL */
+    const config *sam;              /* the section trainer.sam; or NULL */
     graph_precision precision;      /* of products */
     bool half_weight_gradients;     /* may be, of convolutions (graph/precision.h) */
     bool library_dropout;           /* may be, of attention (likewise) */

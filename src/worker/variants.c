@@ -35,6 +35,7 @@ static status build_one(const config *c, const variants *v, batch_shape shape, b
             .train = config_json(c, "trainer.train"),
             .no_grad = config_json(c, "trainer.no_grad"),
             .optimizer = config_json(c, "trainer.optimizer"),
+            .sam = config_section(c, "trainer.sam"),
             .precision = model_precision(c),
             .half_weight_gradients = config_bool(c, "trainer.half_weight_gradients"),
             .library_dropout = config_bool(c, "trainer.library_dropout"),

@@ -3,7 +3,7 @@
     python make_models.py [model...]        writes data/<model>.safetensors
 
 Each file holds the section `model` that builds the same network here, its first weights, five batches
-for ten steps, the gradients of the first step and, for each optimizer, the losses of all steps. Of
+for ten steps (fifty of SAM), the gradients of the first step and, for each optimizer, the losses of all steps. Of
 images only the shape: both sides know a formula (`noise`). No dropout.
 
 Networks as narrow as these multiply rounding: a channel may be all but dead, and its norm makes much of
@@ -43,7 +43,12 @@ OPTIMIZERS = [
 RATES = {name: {"sgd": 1e-3, "adamw": 1e-4}
          for name in ("resnet34", "resnet50", "r2plus1d_18", "efficientnet_b0", "densenet121",
                       "lraspp_mobilenet_v3_large")}
+RATES.update({name: {"sgd": 5e-2, "adamw": 5e-3} for name in ("sam", "sam_adaptive")})
 SEEDS = {"resnet34": 4, "densenet121": 2}
+
+# section trainer.sam
+SAM = {"sam": {"rho": 0.3, "adaptive": False}, "sam_adaptive": {"rho": 0.7, "adaptive": True}}
+SAM_STEPS = 50
 
 
 def noise(batch, shape):
@@ -177,6 +182,16 @@ class Teacher(nn.Module):
         return self.linear1(F.relu(self.batch_norm1(self.conv1(x))).flatten(1))
 
 
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.batch_norm1 = nn.Conv2d(1, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4)
+        self.linear1 = nn.Linear(64, 5)
+
+    def forward(self, x):
+        return self.linear1(torch.tanh(self.batch_norm1(self.conv1(x))).flatten(1))
+
+
 class Distilled(Mlp):
     """A model beside its teacher, which is none of its modules."""
     def __init__(self):
@@ -267,6 +282,13 @@ CASES = {
                    "lora": {"patterns": ["c_attn", "mlp.c_proj"], "rank": 2, "alpha": 3}}, 11,
                   lambda: lora(Gpt2(11, 8, 8, 1, 2), ["h.0.attn.c_attn", "h.0.mlp.c_proj"], 2, 3, []),
                   text(11, 6, 4), token_loss),
+    "sam": ({"type": "sequential", "layers": [{"type": "conv", "filters": 4, "kernel": 3, "bias": False}, "batch_norm",
+                                              "tanh", "flatten", {"type": "linear", "features": 5}]}, 5,
+            Normed, images((1, 4, 4), 5, 8), F.cross_entropy),
+    "sam_adaptive": ({"type": "mlp", "hidden": [12, 9],
+                      "lora": {"patterns": ["fc[12]"], "rank": 3, "alpha": 6, "modules_to_save": ["fc3"]}}, 5,
+                     lambda: lora(Mlp(16, [12, 9], 5), ["fc1", "fc2"], 3, 6, ["fc3"]),
+                     images((1, 4, 4), 5, 8), F.cross_entropy),
     "cnn": ({"type": "cnn", "channels": [6, 8], "hidden": [24]}, 10,
             lambda: Cnn([6, 8], [24], 12, 10), images((3, 12, 12), 10, 8), F.cross_entropy),
     "sequential": ({"type": "sequential", "layers": LAYERS}, 10,
@@ -327,11 +349,39 @@ CASES = {
 }
 
 
-def train(make_optimizer, rate, model, first, batches, loss_of, dtype):
+def without_statistics(model):
+    """Norms that move their running statistics no further; the momentum that each had."""
+    norms = [m for m in model.modules() if isinstance(m, nn.BatchNorm2d)]
+    had = [m.momentum for m in norms]
+    for m in norms:
+        m.momentum = 0
+    return list(zip(norms, had))
+
+
+def sharpen(model, loss_again, rho, adaptive):
+    """SAM (Foret et al. 2021, equations 2 and 3; Kwon et al. 2021): gradients become those at weights beside."""
+    moving = [p for p in model.parameters() if p.grad is not None]
+    with torch.no_grad():
+        size = [p.abs() if adaptive else torch.ones_like(p) for p in moving]
+        norm = torch.stack([(t * p.grad).norm() for t, p in zip(size, moving)]).norm()
+        first = [p.clone() for p in moving]
+        for t, p in zip(size, moving):
+            p.add_(rho * t ** 2 * p.grad / (norm + 1e-12))
+    model.zero_grad()
+    norms = without_statistics(model)
+    loss_again().backward()
+    for m, momentum in norms:
+        m.momentum = momentum
+    with torch.no_grad():
+        for w, p in zip(first, moving):
+            p.copy_(w)
+
+
+def train(make_optimizer, rate, model, first, batches, loss_of, dtype, sam=None):
     """Losses of all steps; gradients of the first one, and what it left of running statistics."""
     model.to(dtype).load_state_dict(first, strict=False)
     optimizer, losses, grads, states = make_optimizer(model.parameters(), rate), [], {}, {}
-    for i in range(STEPS):
+    for i in range(SAM_STEPS if sam else STEPS):
         fields = {k: v.to(dtype) if v.is_floating_point() else v
                   for k, v in batches[i % BATCHES].items()}
         targets = [fields.pop(name) for name in ("label", "weight") if name in fields]
@@ -339,6 +389,8 @@ def train(make_optimizer, rate, model, first, batches, loss_of, dtype):
         optimizer.zero_grad()
         loss.backward()
         losses.append(loss.item())
+        if sam:
+            sharpen(model, lambda: loss_of(model(*fields.values()), *targets), **sam)
         grads = grads or {k: p.grad.clone()
                           for k, p in model.named_parameters(remove_duplicate=False) if p.requires_grad}
         states = states or {k: v.clone() for k, v in model.named_buffers() if v.is_floating_point()}
@@ -382,6 +434,8 @@ def run(name, section, classes, make, draw, loss_of, with_states=False):
     model, first, batches = begin(name, make, draw)
     tensors = {f"param.{k}": v for k, v in first.items()}
     config = {"model": section, "classes": classes}
+    if name in SAM:
+        config["sam"] = SAM[name]
     for i, batch in enumerate(batches):
         tensors.update({f"batch.{i}.{k}": v.contiguous() for k, v in batch.items()
                         if k != "image"})
@@ -392,12 +446,12 @@ def run(name, section, classes, make, draw, loss_of, with_states=False):
         rate = RATES.get(name, {}).get(which, rate)
         config[which] = {**options, "lr": rate}
         given = (make_optimizer, rate, model, first, batches, loss_of)
-        losses, grads, states = train(*given, torch.float32)
-        true_losses, true_grads, _ = train(*given, torch.float64)
+        losses, grads, states = train(*given, torch.float32, SAM.get(name))
+        true_losses, true_grads, _ = train(*given, torch.float64, SAM.get(name))
         tensors[f"loss.{which}"] = losses
         tensors.update({f"grad.{k}": v for k, v in grads.items()})
-        if with_states:
-            tensors.update({f"state.{k}": v for k, v in states.items()})
+        tensors.update({f"state.{k}": v for k, v in states.items()
+                        if with_states or name in SAM and "mean" in k})
         worst[0] = max(worst[0], (losses / true_losses - 1).abs().max().item())
         worst[1] = apart(grads, true_grads)
     path = pathlib.Path(__file__).parent / "data" / f"{name}.safetensors"

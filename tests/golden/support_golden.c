@@ -115,12 +115,13 @@ void golden_close(golden *g)
 
 /* --- building --- */
 
-static void load_config(network *n, const char *model, const char *optimizer)
+static void load_config(network *n, const golden *g, const char *model, const char *optimizer)
 {
     error err = ERROR_INIT;
+    const char *sam = st_metadata(g->file, "sam");
     char *text = xasprintf("{train_data_path: 'x', data_loader: {batch_size: 1}, model: %s, "
-                           "trainer: {optimizer: %s}}",
-                           model, optimizer ? optimizer : "'sgd'");
+                           "trainer: {optimizer: %s, sam: %s}}",
+                           model, optimizer ? optimizer : "'sgd'", sam ? sam : "null");
     must(config_load(&(config_source){.text = text}, &n->config, &err), &err);
     free(text);
 }
@@ -146,7 +147,8 @@ static graph *build(const network *n, const golden *g, int64_t batch, model_mode
                              .n_fields = g->n_fields,
                              .batch_size = batch,
                              .seed = SEED,
-                             .mode = mode};
+                             .mode = mode,
+                             .sam = config_section(n->config, "trainer.sam")};
     must(model_build(&request, &ret, &err), &err);
     return ret;
 }
@@ -159,7 +161,7 @@ graph *network_predicting(const network *n, const golden *g, int64_t batch)
 void network_init(network *n, const golden *g, const char *model, const char *optimizer)
 {
     error err = ERROR_INIT;
-    load_config(n, model, optimizer);
+    load_config(n, g, model, optimizer);
     n->graph = build(n, g, g->batch, optimizer ? MODEL_TRAIN : MODEL_PREDICT);
     must(model_flat(n->graph, &n->flat, &err), &err);
     exec_options options = {.backend = &GOLDEN_BACKEND,

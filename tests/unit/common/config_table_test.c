@@ -200,6 +200,7 @@ static void every_type_loads(void **state)
         "trainer.learning_rate_scheduler={\"type\": \"noam\", \"warmup_steps\": 1, \"model_size\": 8}",
         "trainer.learning_rate_scheduler={\"type\": \"combined\", \"schedulers\": [[1, \"linear\"]]}",
         "trainer.moving_average=exponential",
+        "trainer.sam={}",
         "model=mlp",
         "model=cnn",
         "model={\"type\": \"sequential\", \"layers\": []}",

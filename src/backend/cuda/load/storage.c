@@ -132,7 +132,7 @@ static bool reads_halves(const chooser *s, const graph_node *n)
         const graph_value *v = graph_value_at(s->p->g, n->in[i]);
         if (is_half(s, n->in[i]))
             some = true;
-        else if (v->dtype == DT_F32 && v->kind != VAL_PARAM && v->kind != VAL_CONST)
+        else if (v->dtype == DT_F32 && !v->param && v->kind != VAL_CONST)
             return false;
     }
     return some;

@@ -4,6 +4,7 @@
 #include "common/base/jobkey.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static status give(const args *a, const jobkey *k, error *err)
 {
@@ -16,12 +17,28 @@ static status give(const args *a, const jobkey *k, error *err)
     return OK;
 }
 
+/* What is shown to pages and to metrics, where the key itself must not be. */
+static status tell_token(const args *a, const jobkey *k, error *err)
+{
+    char text[JOBKEY_TEXT];
+    if (args_has(a, "output"))
+        return FAIL(err, E_USAGE, "keygen: --token is printed, and --output is for keys");
+    jobkey_derive_token(k, strcmp(args_text(a, "token"), "page") == 0 ? JOBKEY_PAGE : JOBKEY_METRICS, text);
+    puts(text);
+    jobkey_wipe(text, sizeof text);
+    return OK;
+}
+
 static int run_keygen(const args *a, error *err)
 {
     jobkey k;
-    status st = jobkey_make(&k, err);
+    const char *of = args_text(a, "of");
+    bool is_token = args_has(a, "token");
+    status st = is_token == !of ? FAIL(err, E_USAGE, "keygen: --token and --of need each other")
+                : of            ? jobkey_read(of, &k, err)
+                                : jobkey_make(&k, err);
     if (st == OK)
-        st = give(a, &k, err);
+        st = is_token ? tell_token(a, &k, err) : give(a, &k, err);
     jobkey_wipe(&k, sizeof k);
     return status_exit_code(st);
 }
@@ -29,6 +46,10 @@ static int run_keygen(const args *a, error *err)
 static const flag keygen_flags[] = {
     {"output", 'o', FLAG_PATH, "FILE", "Where to write",
      "A new file that only its owner may read, instead of standard output.", 0, 0},
+    {"token", 0, FLAG_CHOICE, "page|metrics", "A token instead of a key",
+     "Print the token that lets somebody see a page of the job, or a task's metrics; it tells nothing of the key.",
+     0, 0},
+    {"of", 0, FLAG_PATH, "KEY_FILE", "A token instead of a key", "The job's key, as JOB_DIR/key.", 0, 0},
 };
 
 const command command_keygen = {

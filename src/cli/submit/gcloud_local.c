@@ -6,6 +6,7 @@
  */
 #include "cli/commands.h"
 #include "cli/run/oversubscription.h"
+#include "cli/run/page_beside.h"
 #include "cli/submit/report.h"
 #include "cli/submit/target.h"
 #include "common/base/alloc.h"
@@ -27,6 +28,7 @@ typedef struct rehearsal {
     const char **arguments; /* of every task: "train", ... */
     char *job;              /* TF_CONFIG's field of that name */
     char *job_dir;          /* as a path; NULL: none was given */
+    char *page;             /* "--page=PLACE", of a job in one process; NULL: none */
     roster_shape shape;
 } rehearsal;
 
@@ -79,19 +81,29 @@ static void choose_shape(rehearsal *r)
     };
 }
 
+static const char *page_place(const args *a)
+{
+    const char *place = args_text(a, "page");
+    return place && !*place ? PAGE_PLACE : place;
+}
+
 static void choose_arguments(rehearsal *r)
 {
     const char *name = args_text(r->args, "module-name"), *dir = args_text(r->args, "job-dir");
     size_t n = 0, at = 0;
     while (r->args->rest[n])
         n++;
-    r->arguments = xcalloc(n + 4, sizeof *r->arguments);
+    r->arguments = xcalloc(n + 5, sizeof *r->arguments);
     r->arguments[at++] = "train";
     for (size_t i = 0; i < n; i++)
         r->arguments[at++] = r->args->rest[i];
     if (dir) {
         r->arguments[at++] = "--job-dir";
         r->arguments[at++] = dir;
+    }
+    if (args_has(r->args, "page") && !args_has(r->args, "distributed")) {
+        r->page = xasprintf("--page=%s", page_place(r->args));
+        r->arguments[at++] = r->page;
     }
     json_t *list = json_array();
     for (size_t i = 1; i < at; i++)
@@ -149,7 +161,12 @@ static int run_cluster(const rehearsal *r, error *err)
         return status_exit_code(FAIL(
             err, E_USAGE, "local: --job-dir DIR is missing; with --distributed tasks share one"));
     char *logs = xasprintf("%s/log", r->job_dir);
-    status st = fs_mkdirs(logs, err);
+    page_beside page = PAGE_BESIDE_NONE;
+    status st = page_beside_open(&(page_words){.place = page_place(r->args)}, &page, err);
+    if (st == OK)
+        st = fs_mkdirs(logs, err);
+    if (st == OK)
+        page_beside_begin(&page, r->job_dir);
     local_options options = {
         .shape = r->shape,
         .arguments = r->arguments,
@@ -159,6 +176,7 @@ static int run_cluster(const rehearsal *r, error *err)
         .hang_ms = TARGET_HANG_MS,
     };
     int code = st == OK ? local_run(&options, err) : status_exit_code(st);
+    page_beside_end(&page);
     free(logs);
     return code;
 }
@@ -206,6 +224,7 @@ static int run_local(const args *a, error *err)
     free(r.arguments);
     free(r.job);
     free(r.job_dir);
+    free(r.page);
     return code;
 }
 
@@ -227,6 +246,8 @@ static const flag local_flags[] = {
     {"job-dir", 0, FLAG_PATH, "DIR", PLACE, "Handed on to the program.", 0, 0},
     {"module-name", 0, FLAG_TEXT, "NAME", CODE, "Ignored, but for the name in TF_CONFIG.", 0, 0},
     {"package-path", 0, FLAG_PATH, "DIR", CODE, "Paths count from the folder above it.", 0, 0},
+    {"page", 0, FLAG_OPTION, "HOST:PORT", SHOW,
+     "Serve the job's page as long as it runs, on this machine's loopback interface unless told where.", 0, 0},
     {"dry-run", 0, FLAG_SWITCH, NULL, SHOW, "Say where the tasks are; start nothing.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON, with the TF_CONFIG of each task.", 0, 0},
 };

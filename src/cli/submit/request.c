@@ -56,6 +56,9 @@ static status check_task_flags(const args *train, error *err)
             return FAIL(err, E_USAGE,
                         "--%s among the tasks' arguments: the job says how many tasks there are",
                         ours[i]);
+    if (args_has(train, "page"))
+        return FAIL(err, E_USAGE,
+                    "--page is not for the tasks' arguments: give it to submit, before the --");
     if (args_has(train, "serialization-dir") || args_has(train, "job-dir"))
         return FAIL(err, E_USAGE,
                     "-s and --job-dir are not for the tasks' arguments: give --job-dir to submit, "
@@ -108,12 +111,14 @@ static status check_same_arguments(const job *j, error *err)
 static const char *const *command_line(const submit_request *o, const char *const *list, bool again)
 {
     int n = count(list), at = 0;
-    const char **line = arena_alloc(o->memory, ((size_t)n + 5) * sizeof *line);
+    const char **line = arena_alloc(o->memory, ((size_t)n + 6) * sizeof *line);
     line[at++] = "train";
     for (int i = 0; i < n; i++)
         line[at++] = list[i];
     line[at++] = "--job-dir";
     line[at++] = o->job.job_dir;
+    if (o->page)
+        line[at++] = arena_printf(o->memory, "--page=%s", o->page);
     line[at++] = again ? "--recover" : NULL;
     return line;
 }
@@ -171,10 +176,10 @@ static void say_warnings(const job *j)
         fprintf(stderr, "tequio: submit: %s\n", j->warnings[i]);
 }
 
-status submit_request_read(const args *a, submit_request *ret, error *err)
+status submit_request_read(const args *a, const char *page, submit_request *ret, error *err)
 {
     const char *target = args_text(a, "target");
-    submit_request o = {.memory = arena_create(), .target = target ? target : "local"};
+    submit_request o = {.memory = arena_create(), .target = target ? target : SUBMIT_TARGET, .page = page};
     status st = read_job(a, &o, err);
     if (st == OK)
         st = read_arguments(&o, err);

@@ -9,10 +9,13 @@
 #include "common/config/config.h"
 #include "job/spec/job.h"
 
+#define SUBMIT_TARGET "local" /* where no other is named */
+
 typedef struct submit_request {
     arena *memory;
     job job;
     const char *target;                 /* "local" */
+    const char *page;                   /* where the job's master serves its page; NULL: it does not */
     const char *primary;                /* what TF_CONFIG calls the master */
     const char *const *arguments;       /* of every task: "train", CONFIG, ..., "--job-dir", DIR */
     const char *const *arguments_again; /* of one that is started again */
@@ -29,8 +32,8 @@ const char *const *submit_request_train_words(const submit_request *o, const cha
 /* The same line without these, and with `path` in the place of CONFIG. In the arena. */
 const char *const *submit_request_arguments(const submit_request *o, const char *path, bool again);
 
-/* E_USAGE, E_CONFIG; says the job's warnings on standard error. */
-MUST_USE status submit_request_read(const args *a, submit_request *ret, error *err);
+/* `page` as above. E_USAGE, E_CONFIG; says the job's warnings on standard error. */
+MUST_USE status submit_request_read(const args *a, const char *page, submit_request *ret, error *err);
 void submit_request_fini(submit_request *o);
 
 #endif

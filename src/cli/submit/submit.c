@@ -3,6 +3,7 @@
 #include "backend/cuda/cuda.h"
 #include "cli/commands.h"
 #include "cli/run/oversubscription.h"
+#include "cli/run/page_beside.h"
 #include "cli/run/shape.h"
 #include "cli/submit/report.h"
 #include "cli/submit/submit_search.h"
@@ -61,6 +62,52 @@ static status submit_check_target(const launch *l, const target *t, error *err)
     return OK;
 }
 
+/* --- its page --- */
+
+/* Served here, where the job dir is seen and somebody stays, else by the master. */
+static bool serves_page(const args *a, const target *t)
+{
+    return t->keeps_files_here && !args_has(a, "async");
+}
+
+/* *ret: where the master serves it; NULL: it does not. */
+static status find_page(const args *a, const target *t, const char **ret, error *err)
+{
+    const char *place = args_text(a, "page");
+    size_t n = place ? strlen(place) : 0;
+    *ret = NULL;
+    if (!place || serves_page(a, t))
+        return OK;
+    if (t->keeps_files_here)
+        return FAIL(err, E_USAGE,
+                    "submit: --page: with --async nobody stays who could serve it; `tequio page JOB_DIR` does, as the "
+                    "job dir is seen from here");
+    if (n == 0 || strcmp(place, "0") == 0 || (n > 2 && strcmp(place + n - 2, ":0") == 0))
+        return FAIL(err, E_USAGE,
+                    "submit: --page: with --target %s the master serves it, and a port must be known to reach it: "
+                    "--page=127.0.0.1:8000",
+                    t->name);
+    *ret = place;
+    return OK;
+}
+
+static void say_page(const target *t, const char *place)
+{
+    fprintf(stderr, "tequio: submit: the master serves the page at %s of its host; from here it is reached by %s\n",
+            place, t->page_way);
+}
+
+static status open_page(const launch *l, const target *t, page_beside *ret, error *err)
+{
+    const char *place = serves_page(l->args, t) ? args_text(l->args, "page") : NULL;
+    page_words words = page_words_of(l->request->resolved);
+    words.place = place && !*place ? PAGE_PLACE : place;
+    if (place && submit_is_search(l->request))
+        return FAIL(err, E_USAGE,
+                    "submit: --page: a search has a job dir a trial; `tequio page` shows those that are named");
+    return page_beside_open(&words, ret, err);
+}
+
 /* --- doing it --- */
 
 /* A code from 128 on may pass, as job/process/restart.h says, and what one task was asked to leave
@@ -117,10 +164,10 @@ static status find_places(launch *l, char program[PATH_MAX], error *err)
     return OK;
 }
 
-static int launch_request(const submit_request *o, const args *a, error *err)
+static int launch_request(const submit_request *o, const target *t, const args *a, error *err)
 {
-    const target *t = target_named(o->target);
     char program[PATH_MAX];
+    page_beside page = PAGE_BESIDE_NONE;
     launch l = {.request = o, .args = a};
     status st = submit_check_target(&l, t, err);
     if (st == OK)
@@ -131,12 +178,18 @@ static int launch_request(const submit_request *o, const args *a, error *err)
         st = t->prepare(&l, err);
     if (st == OK && args_has(a, "dry-run"))
         st = dry_run(&l, t, err);
+    if (st == OK && !args_has(a, "dry-run"))
+        st = open_page(&l, t, &page, err);
     if (st == OK && submit_is_search(o))
         return submit_search(&l, t, err);
     if (st != OK || args_has(a, "dry-run"))
         return status_exit_code(st);
     keys_take_given(&l.given);
+    if (o->page)
+        say_page(t, o->page);
+    page_beside_begin(&page, o->job.job_dir);
     int code = submit_run_job(&l, t, err);
+    page_beside_end(&page);
     jobkey_wipe(&l.given, sizeof l.given);
     return code;
 }
@@ -144,12 +197,16 @@ static int launch_request(const submit_request *o, const args *a, error *err)
 static int run_submit(const args *a, error *err)
 {
     submit_request o;
+    const char *name = args_text(a, "target"), *page = NULL;
+    const target *t = target_named(name ? name : SUBMIT_TARGET);
     status st = check_flags(a, err);
     if (st == OK)
-        st = submit_request_read(a, &o, err);
+        st = find_page(a, t, &page, err);
+    if (st == OK)
+        st = submit_request_read(a, page, &o, err);
     if (st != OK)
         return status_exit_code(st);
-    int code = launch_request(&o, a, err);
+    int code = launch_request(&o, t, a, err);
     submit_request_fini(&o);
     return code;
 }
@@ -220,6 +277,9 @@ static const flag submit_flags[] = {
     {"dry-run", 0, FLAG_SWITCH, NULL, SHOW,
      "Check everything and print machines and tasks; start nothing.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON, with the TF_CONFIG of each task.", 0, 0},
+    {"page", 0, FLAG_OPTION, "HOST:PORT", SHOW,
+     "Serve the job's page as long as it runs: here, or, with ssh and kubernetes, at a port of the master's host.",
+     0, 0},
     {"stream-logs", 0, FLAG_SWITCH, NULL, SHOW, "Show what tasks print: always so here.", 0, 0},
     {"async", 0, FLAG_SWITCH, NULL, SHOW,
      "Submit, and do not wait; for targets whose tasks live on: kubernetes and slurm.", 0, 0},

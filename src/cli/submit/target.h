@@ -36,6 +36,7 @@ typedef struct target {
     bool begins_again;     /* the whole job, by itself */
     bool lives_on;         /* without us, after --async */
     bool keeps_files_here; /* this machine sees the job dir, under the same path */
+    const char *page_way;  /* where it does not: how the page of the master's host is reached from here */
     /* Reads and checks the target's flags; NULL: there is nothing to read. */
     status (*prepare)(launch *l, error *err);
     /* Which task runs where; the caller closes it. */

@@ -163,6 +163,7 @@ const target target_kubernetes = {
     .name = "kubernetes",
     .group = TARGET_GROUP("kubernetes"),
     .lives_on = true,
+    .page_way = "kubectl port-forward POD PORT, the master's",
     .prepare = prepare,
     .plan = plan,
     .write = write_manifest,

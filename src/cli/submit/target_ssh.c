@@ -77,6 +77,7 @@ static status target_ssh_fetch(const launch *l, const char *path, int to, error 
 const target target_ssh = {
     .name = "ssh",
     .group = TARGET_GROUP("ssh"),
+    .page_way = "ssh -L PORT:127.0.0.1:PORT HOST, the master's",
     .prepare = target_ssh_prepare,
     .plan = plan,
     .run = run,

@@ -93,7 +93,7 @@ static int run_tasks(const train_job *j, const char *logs, const char *resolved,
     const char *again[COUNT_OF(arguments) + 1] = {NULL};
     memcpy(again, arguments, sizeof arguments);
     again[COUNT_OF(arguments) - 1] = "--recover";
-    char *settings = xasprintf("distributed.master_trains=false\ndistributed.workers=%d\n"
+    char *settings = xasprintf("distributed.page=null\ndistributed.master_trains=false\ndistributed.workers=%d\n"
                                "distributed.ps=%d\ndistributed.evaluators=%d\ndistributed.lanes=%d",
                                j->shape.workers, j->shape.ps, j->shape.evaluators, j->shape.lanes);
     local_options options = {
@@ -147,7 +147,7 @@ static void complete(const train_job *j)
     jobdir_close(&dir);
 }
 
-int train_launch(const train_job *j, error *err)
+int train_launch(train_job *j, error *err)
 {
     char *logs = xasprintf("%s/log", j->job_dir), *resolved = xasprintf("%s/config.json", logs);
     char *key_file = NULL;
@@ -158,6 +158,8 @@ int train_launch(const train_job *j, error *err)
         st = train_finish(j, err);
     if (st == OK && !done)
         st = find_key_file(j, &key_file, err);
+    if (st == OK && !done)
+        page_beside_begin(&j->page, j->job_dir);
     int code =
         st != OK || done ? status_exit_code(st) : run_tasks(j, logs, resolved, key_file, err);
     if (dir && code != 0)

@@ -10,6 +10,7 @@
 #include "cli/roles/faults.h"
 #include "cli/run/devices.h"
 #include "cli/run/keys.h"
+#include "cli/run/page_beside.h"
 #include "cli/run/shape.h"
 #include "common/cluster/cluster.h"
 #include "common/config/config.h"
@@ -29,6 +30,7 @@ typedef struct train_job {
     shape shape;
     keys_given given;
     process_faults faults;
+    page_beside page;
 } train_job;
 
 /* Whether the job goes on, or begins anew, with what is in its dir. */
@@ -42,6 +44,6 @@ bool train_chooses_step(const args *a, int64_t *ret);
 MUST_USE status train_finish(const train_job *j, error *err);
 
 /* Starts all tasks and waits for their end; the exit code. */
-int train_launch(const train_job *j, error *err);
+int train_launch(train_job *j, error *err);
 
 #endif

@@ -109,8 +109,8 @@ static status load_config(train_job *j, error *err)
                                                   "distributed.evaluators",
                                                   "distributed.start_port",
                                                   "distributed.max_restarts"};
-    char text[COUNT_OF(keys)][64], meeting[512];
-    const char *settings[COUNT_OF(keys) + 4] = {NULL};
+    char text[COUNT_OF(keys)][64], meeting[512], page[512];
+    const char *settings[COUNT_OF(keys) + 5] = {NULL};
     size_t n = 0;
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (args_has(j->args, shape_flags[i])) {
@@ -124,6 +124,11 @@ static status load_config(train_job *j, error *err)
         snprintf(meeting, sizeof meeting, "distributed.rendezvous=%s",
                  args_text(j->args, "rendezvous"));
         settings[n++] = meeting;
+    }
+    if (args_has(j->args, "page")) {
+        const char *place = args_text(j->args, "page");
+        snprintf(page, sizeof page, "distributed.page=\"%s\"", *place ? place : PAGE_PLACE);
+        settings[n++] = page;
     }
     if (args_has(j->args, "gce-maintenance"))
         settings[n] = "distributed.gce_maintenance=true";
@@ -169,6 +174,8 @@ static int train_run(train_job *j, error *err)
     status st = config_bool(j->config, "distributed.gce_maintenance")
                     ? maintenance_watch(&stop, &watch, err)
                     : OK;
+    if (st == OK)
+        page_beside_begin(&j->page, j->job_dir);
     if (st == OK)
         st = process_run(&options, err);
     maintenance_end(&watch);
@@ -241,6 +248,18 @@ static status find_shape(train_job *j, error *err)
     return process_faults_check(&j->faults, &j->shape, err);
 }
 
+/* A task that is started again and again, where nobody looks, does not fail for want of a page. */
+static status open_page(train_job *j, error *err)
+{
+    page_words words = page_words_of(j->config);
+    error why = ERROR_INIT;
+    if (!is_in_cluster(j->cluster))
+        return page_beside_open(&words, &j->page, err);
+    if (j->cluster->is_chief && page_beside_open(&words, &j->page, &why) != OK)
+        LOG_W("PAGE", "%s; the job goes on without a page", why.text);
+    return OK;
+}
+
 static int train_run_job(train_job *j, error *err)
 {
     status st = find_shape(j, err);
@@ -255,9 +274,13 @@ static int train_run_job(train_job *j, error *err)
             st = dryrun_print(&j->devices, &j->shape, args_has(j->args, "json"), err);
         return status_exit_code(st);
     }
-    if (!is_in_cluster(j->cluster) && j->shape.workers > 0)
-        return train_launch(j, err);
-    return train_run(j, err);
+    st = open_page(j, err);
+    if (st != OK)
+        return status_exit_code(st);
+    bool launches = !is_in_cluster(j->cluster) && j->shape.workers > 0;
+    int code = launches ? train_launch(j, err) : train_run(j, err);
+    page_beside_end(&j->page);
+    return code;
 }
 
 static status train_read_job(const args *a, train_job *ret, error *err)
@@ -300,7 +323,7 @@ static int run_train(const args *a, error *err)
 {
     if (args_has(a, "help-config"))
         return print_config_help();
-    train_job j = {.args = a};
+    train_job j = {.args = a, .page = PAGE_BESIDE_NONE};
     keys_take_given(&j.given);
     status st = train_read_job(a, &j, err);
     int code = st == OK ? train_run_job(&j, err) : status_exit_code(st);
@@ -366,6 +389,10 @@ static const flag train_flags[] = {
     {"dry-run", 0, FLAG_SWITCH, NULL, SHOW,
      "Print parameters, FLOPs, memory, parts per server and steps; do not train.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON.", 0, 0},
+    {"page", 0, FLAG_OPTION, "HOST:PORT", SHOW,
+     "Serve the job's page as long as it runs, on this machine's loopback interface unless told where, and print its "
+     "address (distributed.page).",
+     0, 0},
     {"progress", 0, FLAG_CHOICE, "auto|bar|plain|none", SHOW,
      "Progress on standard error; auto: a bar on a terminal, else a line every 10 s.", 0, 0},
     {"file-friendly-logging", 0, FLAG_SWITCH, NULL, SHOW, "The same as --progress plain.", 0, 0},

@@ -48,7 +48,12 @@ status jobkey_parse(const char *text, jobkey *ret, error *err)
 
 bool jobkey_equal(const jobkey *a, const jobkey *b)
 {
-    return sodium_memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+    return jobkey_equal_bytes(a->bytes, b->bytes, sizeof a->bytes);
+}
+
+bool jobkey_equal_bytes(const void *a, const void *b, size_t bytes)
+{
+    return sodium_memcmp(a, b, bytes) == 0;
 }
 
 void jobkey_derive(const jobkey *k, jobkey_use use, jobkey_pair *ret)
@@ -57,6 +62,16 @@ void jobkey_derive(const jobkey *k, jobkey_use use, jobkey_pair *ret)
     if (crypto_kdf_derive_from_key(ret->secret, sizeof ret->secret, use, context, k->bytes) ||
         crypto_scalarmult_base(ret->public, ret->secret))
         BUG("libsodium derives no key");
+}
+
+void jobkey_derive_token(const jobkey *k, jobkey_use use, char ret[JOBKEY_TEXT])
+{
+    static const char context[crypto_kdf_CONTEXTBYTES + 1] = "tq-token";
+    jobkey token;
+    if (crypto_kdf_derive_from_key(token.bytes, sizeof token.bytes, use, context, k->bytes))
+        BUG("libsodium derives no token");
+    jobkey_text(&token, ret);
+    sodium_memzero(&token, sizeof token);
 }
 
 void jobkey_wipe(void *data, size_t bytes)

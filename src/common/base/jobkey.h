@@ -23,7 +23,7 @@ typedef struct jobkey_pair {
     unsigned char public[JOBKEY_BYTES], secret[JOBKEY_BYTES];
 } jobkey_pair;
 
-typedef enum jobkey_use { JOBKEY_LISTENERS = 1, JOBKEY_DIALLERS } jobkey_use;
+typedef enum jobkey_use { JOBKEY_LISTENERS = 1, JOBKEY_DIALLERS, JOBKEY_PAGE, JOBKEY_METRICS } jobkey_use;
 
 MUST_USE status jobkey_make(jobkey *ret, error *err);
 void jobkey_text(const jobkey *k, char ret[JOBKEY_TEXT]);
@@ -31,9 +31,13 @@ void jobkey_text(const jobkey *k, char ret[JOBKEY_TEXT]);
 /* White space around it is fine. E_CONFIG. */
 MUST_USE status jobkey_parse(const char *text, jobkey *ret, error *err);
 bool jobkey_equal(const jobkey *a, const jobkey *b);
+bool jobkey_equal_bytes(const void *a, const void *b, size_t bytes); /* in constant time */
 
 /* The same pair for the same key and use, on every host. */
 void jobkey_derive(const jobkey *k, jobkey_use use, jobkey_pair *ret);
+
+/* Likewise a text of digits that is shown where the key itself must not be; nothing of the key follows from it. */
+void jobkey_derive_token(const jobkey *k, jobkey_use use, char ret[JOBKEY_TEXT]);
 
 /* Leaves nothing of it in memory; for keys, pairs and texts. */
 void jobkey_wipe(void *data, size_t bytes);

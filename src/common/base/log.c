@@ -124,6 +124,6 @@ bool log_pace_allows(log_pace *p, int64_t now_us, unsigned *ret_skipped)
         return false;
     }
     *ret_skipped = p->skipped;
-    *p = (log_pace){.next_us = now_us + 1000000};
+    *p = (log_pace){.next_us = now_us + (p->period_us ? p->period_us : 1000000), .period_us = p->period_us};
     return true;
 }

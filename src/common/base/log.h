@@ -30,9 +30,9 @@ const char *log_task(void);
 bool log_is_on(log_level level);
 void log_line(log_level level, const char *id, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* Of lines that a stranger can cause, one a second and cause is enough. All zero to begin with. */
+/* Of lines that a stranger can cause, one a second and cause is enough. All zero to begin with, but for the period. */
 typedef struct log_pace {
-    int64_t next_us;
+    int64_t next_us, period_us;     /* of 0: a second */
     unsigned skipped;
 } log_pace;
 

@@ -1,18 +1,23 @@
 /*
  * An HTTP server over libmicrohttpd, which is opened when one is asked for: one thread, which calls the handler. It
- * only tells: GET and HEAD are answered, all else is refused. Connections (512), their memory (32 KiB each) and their
- * idle time (30 s) are bounded; more wait in the socket's backlog.
+ * only tells: GET and HEAD are answered, all else is refused but a login, which sets a cookie. Whom it tells, access.h
+ * says.
  *
- * It listens on the loopback interface and nowhere else, and answers those that name it so (Host), which pages of other
- * sites cannot.
+ * Bounded are the connections (more wait in the socket's backlog), the memory of each (32 KiB), the time in which
+ * nothing moves (30 s), and the answers that are on their way (HTTP_HELD_MOST; then 503).
  *
- * Threads: the handler runs on the server's; start and stop belong to one thread.
+ * Threads: the handler runs on the server's, which has all signals blocked and gives way to all others; start and stop
+ * belong to one thread.
  */
 #ifndef TEQUIO_WATCH_HTTP_SERVER_H
 #define TEQUIO_WATCH_HTTP_SERVER_H
 
 #include "common/base/buf.h"
 #include "common/base/error.h"
+
+#include <stdbool.h>
+
+enum { HTTP_CONNECTIONS = 512, HTTP_HELD_MOST = 128 << 20 };
 
 typedef struct http_request {
     const char *path;       /* "/api/runs", decoded */
@@ -34,9 +39,22 @@ typedef void http_handler(void *user, const http_request *r, http_answer *ret);
 
 typedef struct http_server http_server;
 
-/* `port` 0: any that is free; *ret_port is the one. E_CONFIG: it is in use, or libmicrohttpd is not here. */
-MUST_USE status http_server_start(int port, http_handler *handler, void *user, http_server **ret, int *ret_port,
-                                  error *err);
+typedef struct http_options {
+    int fd;                         /* a socket that listens (listen.h); the server's from then on */
+    int port;                       /* where it does */
+    http_handler *handler;
+    void *user;
+    const char *token;              /* NULL: none is needed; copied */
+    const char *const *open_paths;  /* whoever asks is told of these; NULL at the end; NULL: there are none */
+    const char *certificate, *key;  /* PEM, of TLS; NULL: it is not spoken */
+    int connections;                /* at a time; 0: HTTP_CONNECTIONS */
+} http_options;
+
+/* E_CONFIG: libmicrohttpd is not here, or with `with_tls` has none. */
+MUST_USE status http_check(bool with_tls, error *err);
+
+/* E_CONFIG: likewise, or certificate and key are none. The socket is closed then, too. */
+MUST_USE status http_server_start(const http_options *o, http_server **ret, error *err);
 void http_server_stop(http_server **s);
 
 #endif

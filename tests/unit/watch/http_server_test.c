@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/base/alloc.h"
+#include "watch/http/listen.h"
 #include "watch/http/server.h"
 
 #include <arpa/inet.h>
@@ -16,7 +17,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CROWD = 200, LARGE = 3 << 20 };
+enum { CROWD = 200, LARGE = 3 << 20, HUNGRY = 60 };
+
+#define TOKEN "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 
 typedef struct scene {
     http_server *server;
@@ -28,24 +31,44 @@ static void answer(void *user, const http_request *r, http_answer *ret)
     (void)user;
     const char *word = http_query(r, "word");
     *ret = (http_answer){.code = 200, .type = "text/plain"};
+    static const char some[LARGE];
     if (strcmp(r->path, "/large") == 0)
-        for (int i = 0; i < LARGE; i++)
-            buf_add(&ret->own, "x", 1);
+        buf_add(&ret->own, some, sizeof some);
     else
         buf_addf(&ret->own, "%s %s", r->path, word ? word : "-");
 }
 
+static int set_up_with(void **state, const char *token)
+{
+    static const char *const open_paths[] = {"/healthz", NULL};
+    scene *s = xcalloc(1, sizeof *s);
+    http_place at = HTTP_NOWHERE;
+    error err = ERROR_INIT;
+    status st = http_listen("127.0.0.1:0", &at, &err);
+    if (st == OK)
+        st = http_server_start(&(http_options){.fd = at.fd,
+                                               .port = at.port,
+                                               .handler = answer,
+                                               .token = token,
+                                               .open_paths = token ? open_paths : NULL},
+                               &s->server, &err);
+    s->port = at.port;
+    *state = s;
+    if (st == OK)
+        return 0;
+    fprintf(stderr, "%s\n", err.text);
+    free(s);
+    return -1;
+}
+
 static int set_up(void **state)
 {
-    scene *s = xcalloc(1, sizeof *s);
-    error err = ERROR_INIT;
-    if (http_server_start(0, answer, NULL, &s->server, &s->port, &err) != OK) {
-        fprintf(stderr, "%s\n", err.text);
-        free(s);
-        return -1;
-    }
-    *state = s;
-    return 0;
+    return set_up_with(state, NULL);
+}
+
+static int set_up_locked(void **state)
+{
+    return set_up_with(state, TOKEN);
 }
 
 static int tear_down(void **state)
@@ -157,17 +180,129 @@ static void a_crowd_leaves_it_well(void **state)
     expect(s, "GET /after", here(s), "HTTP/1.1 200 ", "/after -");
 }
 
+/* Answers that nobody takes are so much memory; beyond it others are told to come again, until these are gone. */
+static void what_nobody_takes_is_bounded(void **state)
+{
+    const scene *s = *state;
+    int fds[HUNGRY];
+    for (int i = 0; i < HUNGRY; i++) {
+        fds[i] = dial(s);
+        say(fds[i], "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    }
+    expect(s, "GET /after", here(s), "HTTP/1.1 503 ", "too much is on its way to others already\n");
+    for (int i = 0; i < HUNGRY; i++)
+        close(fds[i]);
+    for (bool is_well = false; !is_well;) {
+        buf got = BUF_INIT;
+        int fd = dial(s);
+        say(fd, "GET /after HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        hear(fd, &got);
+        is_well = strncmp(got.data, "HTTP/1.1 200 ", 13) == 0;
+        buf_fini(&got);
+    }
+}
+
+/* --- with a token --- */
+
+/* A request with further lines in its head and perhaps a body. */
+static void ask(const scene *s, const char *line, const char *more, buf *ret)
+{
+    buf text = BUF_INIT;
+    int fd = dial(s);
+    buf_addf(&text, "%s HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n%s", line, more);
+    say(fd, text.data);
+    hear(fd, ret);
+    buf_fini(&text);
+}
+
+static void expect_code(const scene *s, const char *line, const char *more, const char *code)
+{
+    buf got = BUF_INIT;
+    ask(s, line, more, &got);
+    assert_memory_equal(got.data + strlen("HTTP/1.1 "), code, strlen(code));
+    buf_fini(&got);
+}
+
+static void the_token_lets_in(void **state)
+{
+    const scene *s = *state;
+    expect_code(s, "GET /a", "\r\n", "401");
+    expect_code(s, "GET /", "\r\n", "303");
+    expect_code(s, "GET /healthz", "\r\n", "200");
+    expect_code(s, "GET /login", "\r\n", "200");
+    expect_code(s, "GET /a", "Authorization: Bearer " TOKEN "\r\n\r\n", "200");
+    expect_code(s, "GET /a", "Authorization: Bearer " TOKEN "0\r\n\r\n", "401");
+    expect_code(s, "GET /a", "Authorization: Basic " TOKEN "\r\n\r\n", "401");
+    expect_code(s, "GET /a?token=" TOKEN, "\r\n", "401");
+    expect_code(s, "PUT /a", "Authorization: Bearer " TOKEN "\r\n\r\n", "405");
+}
+
+static void a_login_sets_a_cookie(void **state)
+{
+    const scene *s = *state;
+    buf got = BUF_INIT;
+    char cookie[128], line[256];
+    ask(s, "POST /login", "Content-Length: 70\r\n\r\ntoken=" TOKEN, &got);
+    snprintf(cookie, sizeof cookie, "tequio-%d=" TOKEN, s->port);
+    snprintf(line, sizeof line, "Set-Cookie: %s; Path=/; HttpOnly; SameSite=Strict\r\n", cookie);
+    assert_non_null(strstr(got.data, line));
+    buf_fini(&got);
+    snprintf(line, sizeof line, "Cookie: a=b; %s; c=d\r\n\r\n", cookie);
+    expect_code(s, "GET /a", line, "200");
+    line[strlen("Cookie: a=b; tequio-")] = '0'; /* of another port */
+    expect_code(s, "GET /a", line, "401");
+    expect_code(s, "POST /login", "Content-Length: 9\r\n\r\ntoken=000", "403");
+    expect_code(s, "POST /login", "Content-Length: 0\r\n\r\n", "403");
+}
+
+/* --- where --- */
+
 static void a_port_in_use_is_refused(void **state)
 {
     const scene *s = *state;
-    http_server *second = NULL;
-    int port;
+    http_place second = HTTP_NOWHERE;
     error err = ERROR_INIT;
-    char text[64];
-    snprintf(text, sizeof text, "listen on port %d: Address already in use", s->port);
-    assert_int_equal(http_server_start(s->port, answer, NULL, &second, &port, &err), E_CONFIG);
+    char place[32], text[128];
+    snprintf(place, sizeof place, "%d", s->port);
+    snprintf(text, sizeof text,
+             "port %d is in use on 127.0.0.1: choose another, or 0, and one that is free is found", s->port);
+    assert_int_equal(http_listen(place, &second, &err), E_CONFIG);
     assert_string_equal(err.text, text);
-    assert_null(second);
+}
+
+static void places_are_read(void **state)
+{
+    static const char *const none[] = {"", ":", "localhost", "localhost:", ":80", "::1:80", "[::1]", "1.2.3.4:65536",
+                                       "localhost:8x", "fd:", "fd:x", "fd:999999"};
+    http_place p = HTTP_NOWHERE, again = HTTP_NOWHERE;
+    char place[32];
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(none); i++)
+        assert_int_equal(http_listen(none[i], &p, NULL), E_CONFIG);
+    assert_int_equal(http_listen("*:0", &p, NULL), OK);
+    assert_false(p.is_local);
+    snprintf(place, sizeof place, "fd:%d", p.fd);
+    assert_int_equal(http_listen(place, &again, NULL), OK);
+    assert_true(again.is_given);
+    assert_int_equal(again.port, p.port);
+    http_place_close(&p);
+    assert_int_equal(http_listen("localhost:0", &p, NULL), OK);
+    assert_true(p.is_local && p.port > 0);
+    http_place_close(&p);
+    assert_int_equal(p.fd, -1);
+}
+
+static void a_certificate_that_is_none_is_refused(void **state)
+{
+    (void)state;
+    http_server *server = NULL;
+    http_place at = HTTP_NOWHERE;
+    error err = ERROR_INIT;
+    assert_int_equal(http_listen("0", &at, &err), OK);
+    http_options o = {.fd = at.fd, .port = at.port, .handler = answer, .certificate = "none", .key = "none"};
+    assert_int_equal(http_server_start(&o, &server, &err), E_CONFIG);
+    assert_non_null(strstr(err.text, "certificate"));
+    assert_null(server);
 }
 
 int main(void)
@@ -177,7 +312,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_else_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_is_waited_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_crowd_leaves_it_well, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_nobody_takes_is_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_token_lets_in, set_up_locked, tear_down),
+        cmocka_unit_test_setup_teardown(a_login_sets_a_cookie, set_up_locked, tear_down),
         cmocka_unit_test_setup_teardown(a_port_in_use_is_refused, set_up, tear_down),
+        cmocka_unit_test(places_are_read),
+        cmocka_unit_test(a_certificate_that_is_none_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

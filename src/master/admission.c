@@ -18,8 +18,10 @@ static void master_refuse(master *m, const net_peer *to, status st, const error 
     bool speaks = log_pace_allows(&m->refused_pace, clock_us(), &others);
     if (others)
         LOG_W("REFUSED", "%u others since", others);
-    if (speaks)
+    if (speaks) {
         LOG_W("REFUSED", "%s", why->text);
+        master_tell(m, TIMELINE_REFUSED, NULL, "a worker is refused: %s", why->text);
+    }
     master_send(m->listener, to, master_head(m, WIRE_REFUSED), &r.base);
 }
 
@@ -143,9 +145,12 @@ status master_take_hello(master *m, const net_message *message, const Wire__Hell
     if (st != OK || waits)
         return OK;
     char name[TASK_NAME];
-    if (changed)
+    if (changed) {
         LOG_I("HELLO", "task=%s host=%s lanes=%u incarnation=%u", member_name(one, name), one->host,
               one->lanes, one->incarnation);
+        master_tell(m, TIMELINE_JOIN, name, "is there: process %llu on %s, %u lane%s", (unsigned long long)one->pid,
+                    one->host, one->lanes, one->lanes == 1 ? "" : "s");
+    }
     TRY(settle_files(m, err));
     if (one->refused)
         return OK;

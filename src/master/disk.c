@@ -27,6 +27,7 @@ static void master_note(master *m, const char *why)
     backoff_begin(&d->again, d->since_us);
     LOG_W("DISK", "%s: it is tried again, for %.0f s at most", why,
           master_option(m, "trainer.disk_timeout"));
+    master_tell(m, TIMELINE_DISK, NULL, "the job dir takes nothing: %s", why);
 }
 
 status master_disk(master *m, status st, const error *why, error *err)

@@ -73,7 +73,9 @@ static void hold_workers(master *m)
 
 static void note_well(master *m, int64_t now_us)
 {
-    LOG_I("DISK", "all is written, after=%.1fs", (double)(now_us - m->disk.since_us) / SECOND_US);
+    double waited_s = (double)(now_us - m->disk.since_us) / SECOND_US;
+    LOG_I("DISK", "all is written, after=%.1fs", waited_s);
+    master_tell(m, TIMELINE_DISK_WELL, NULL, "the job dir takes files again, after %.1f s", waited_s);
     m->disk = (disk_wait){0};
 }
 

@@ -40,6 +40,7 @@ static void master_take_failed(master *m, member *from, const Wire__Stop *s)
     if (!goes_on_without(from, st)) {
         fail_from(m, st, s->task, s->text);
     } else if (from) {
+        master_tell(m, TIMELINE_LOST, s->task, "leaves: %s", s->text);
         from->alive = from->whole = false;
         m->views.is_due = m->phase >= RUN;
     }
@@ -53,6 +54,7 @@ void master_preempt(master *m, const char *who)
     m->ending.preempt_us = clock_us();
     LOG_W("PREEMPT", "%s is asked to leave: cutting a checkpoint, then the job stops (resumable)",
           who);
+    master_tell(m, TIMELINE_PREEMPT, NULL, "%s is asked to leave: a checkpoint is cut, then the job stops", who);
     if (m->saver)
         saver_hurry(m->saver);
 }
@@ -128,6 +130,7 @@ static void note_version(master *m, member *from, const wire_head *h)
         return;
     LOG_I("WHOLE", "task=%s holds version %lld: slots are dealt anew", member_name(from, name),
           (long long)held);
+    master_tell(m, TIMELINE_WHOLE, name, "holds version %lld: slots are dealt anew", (long long)held);
     from->whole = true;
     m->views.is_due = true;
 }
@@ -186,12 +189,17 @@ static status take_server_welcome(master *m, int32_t s, const wire_head *h, cons
                                   error *err)
 {
     server *one = &m->servers[s];
+    char name[TASK_NAME];
     bool is_new = one->life && one->life != w->life;
+    bool was_there = one->welcomed && !is_new;
     bool is_back = m->assign.copies && !assign_needs(&m->assign, s);
     one->life = w->life;
     one->welcomed = true;
     one->told = false;
     one->refuses_us = 0;
+    if (!was_there)
+        master_tell(m, TIMELINE_JOIN, task_name((task){ROLE_PS, m->o->first_server + s}, name), "%s at %s",
+                    is_new ? "is there again, as another process," : "is there", m->o->servers[s]);
     one->lineage = h->job_id == m->era.identity.job_id ? w->lineage : 0;
     master_note_shards(m, one, w);
     if (!(is_new || is_back) || m->phase < SETUP || m->phase > RUN)
@@ -331,8 +339,10 @@ status master_serve_workers(master *m, error *err)
         lost->suspect_us = clock_us();
         if (m->plan.scheduler->suspect)
             m->plan.scheduler->suspect(m);
-        if (lost->alive && m->phase < OVER)
-            LOG_W("SUSPECT", "task=%s: its connection is gone", member_name(lost, name));
+        if (!lost->alive || m->phase >= OVER)
+            continue;
+        LOG_W("SUSPECT", "task=%s: its connection is gone", member_name(lost, name));
+        master_tell(m, TIMELINE_SUSPECT, name, "its connection is gone");
     }
     net_message message;
     for (int i = 0; i < 256 && net_receive(m->listener, &message); i++) {

@@ -17,7 +17,7 @@ static json_t *rates_at(const master *m, const lr_sequence *before, int64_t step
                      (double)lr_sequence_rate(since, then, results_reductions(m->results, then)));
 }
 
-static status master_tell(master *m, json_t *entry, error *err)
+static status tell_move(master *m, json_t *entry, error *err)
 {
     const config *c = m->o->config;
     int64_t step = json_integer_value(json_object_get(entry, "step"));
@@ -46,6 +46,6 @@ static status master_tell(master *m, json_t *entry, error *err)
 status master_tell_moves(master *m, error *err)
 {
     for (json_t *entry; (entry = history_open_entry(m->o->dir));)
-        TRY(master_tell(m, entry, err));
+        TRY(tell_move(m, entry, err));
     return OK;
 }

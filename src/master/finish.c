@@ -11,7 +11,9 @@ status master_stop_early(master *m, error *err)
 {
     bool stop = false;
     error why = ERROR_INIT;
+    int64_t judged = results_judged_step(m->results);
     status st = results_poll(m->results, &stop, &why);
+    master_tell_judged(m, judged);
     if (st != OK)
         return master_disk(m, st, &why, err);
     if (!stop || m->phase != RUN || saver_is_hurried(m->saver))
@@ -20,6 +22,8 @@ status master_stop_early(master *m, error *err)
     LOG_I("EARLY_STOP",
           "step=%lld: no improvement in %lld epochs; with more trainer.patience it can go on",
           (long long)m->plan.total, (long long)config_int(m->o->config, "trainer.patience"));
+    master_tell(m, TIMELINE_EARLY_STOP, NULL, "no improvement in %lld epochs: step %lld is the last",
+                (long long)config_int(m->o->config, "trainer.patience"), (long long)m->plan.total);
     m->phase = DRAIN;
     m->waits.drain_us = clock_us();
     return OK;

@@ -8,9 +8,10 @@
 #include "common/base/log.h"
 #include "common/store/eval_heartbeat.h"
 
-static void say(const char *name, double silent_s, const char *what)
+static void say(const master *m, const char *name, double silent_s, const char *what)
 {
     LOG_W("HUNG", "task=%s silent=%.1fs: %s", name, silent_s, what);
+    master_tell(m, TIMELINE_HUNG, name, "is silent for %.1f s: %s", silent_s, what);
 }
 
 static const char unheard[] =
@@ -36,7 +37,7 @@ static void tell_servers(master *m, int64_t now_us, double limit_s)
         if (s->hangs || !s->heard_us || silent_s < limit_s || s->refused)
             continue;
         s->hangs = true;
-        say(task_name((task){ROLE_PS, i}, name), silent_s, unheard);
+        say(m, task_name((task){ROLE_PS, i}, name), silent_s, unheard);
     }
 }
 
@@ -49,7 +50,7 @@ static void tell_members(master *m, int64_t now_us, double limit_s)
         if (one->hangs || one->suspect || one->connection < 0 || silent_s < limit_s)
             continue;
         one->hangs = true;
-        say(member_name(one, name), silent_s, unheard);
+        say(m, member_name(one, name), silent_s, unheard);
     }
 }
 
@@ -66,7 +67,7 @@ static void tell_evaluator(master *m, int64_t now_us)
     if (!is_awaited || e->hangs || silent_s < master_option(m, "distributed.hang_timeout"))
         return;
     e->hangs = true;
-    say(task_name((task){ROLE_EVALUATOR, 0}, name), silent_s, lifeless);
+    say(m, task_name((task){ROLE_EVALUATOR, 0}, name), silent_s, lifeless);
 }
 
 void master_tell_hung(master *m, int64_t now_us)

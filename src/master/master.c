@@ -29,6 +29,7 @@ static void drop_silent(master *m, int64_t now)
             continue;
         LOG_W("LOST", "task=%s silent=%.1fs: its slots go to the other lanes",
               member_name(one, name), silent);
+        master_tell(m, TIMELINE_LOST, name, "is silent for %.1f s: its slots go to the other lanes", silent);
         one->alive = one->whole = false;
         m->views.is_due = m->phase >= RUN;
     }
@@ -196,6 +197,7 @@ static status open_sockets(master *m, error *err)
 static status master_build(master *m, error *err)
 {
     TRY(count_start(m, err));
+    m->timeline = timeline_begin(m->o->dir);
     config_digest(m->o->config, m->plan.digest);
     m->plan.schedule = training_schedule(m->o->config);
     m->plan.scheduler = scheduler_of(&m->plan.schedule);
@@ -204,6 +206,7 @@ static status master_build(master *m, error *err)
     assign_init(&m->assign, m->o->n_servers, config_int(m->o->config, "distributed.ps_replicas"));
     m->voting.step = -1;
     m->waits.begun_us = m->waits.progress_us = clock_us();
+    master_tell(m, TIMELINE_START, NULL, "start %lld begins", (long long)jobdir_starts(m->o->dir));
     return OK;
 }
 
@@ -228,6 +231,7 @@ static void master_unbuild(master *m)
     buf_fini(&m->hello);
     free(m->servers);
     assign_fini(&m->assign);
+    timeline_end(&m->timeline);
 }
 
 /* For whoever knows only the job dir; told before the others are, who may take their time. What
@@ -266,8 +270,10 @@ status master_run(const master_options *options, error *err)
         st = jobdir_check_ours(options->dir, e);
     }
     tell_state(&m, st, e->text);
-    if (m.listener && !m.ending.superseded)
+    if (m.listener && !m.ending.superseded) {
+        master_tell_end(&m, st, e->text);
         master_publish_end(&m);
+    }
     if (m.listener && !m.ending.superseded)
         master_shut_down(&m, st, e->text);
     master_unbuild(&m);

@@ -249,8 +249,11 @@ static void publish(master *m, phase at, int64_t now_us)
 
 void master_publish(master *m, int64_t now_us)
 {
-    if (now_us - m->published_us >= PUBLISH_US)
-        publish(m, m->phase, now_us);
+    if (now_us - m->published_us < PUBLISH_US)
+        return;
+    publish(m, m->phase, now_us);
+    if (m->timeline)
+        timeline_flush(m->timeline);
 }
 
 void master_publish_end(master *m)

@@ -62,6 +62,7 @@ status master_cut_lost(master *m, uint32_t id, const char *why, error *err)
     saver_discard(m->saver, step);
     LOG_W("CHECKPOINT_FAILED", "step=%lld newest=%lld %s", (long long)step,
           (long long)saver_last(m->saver), why);
+    master_tell(m, TIMELINE_CHECKPOINT_FAILED, NULL, "there is no checkpoint of step %lld: %s", (long long)step, why);
     if (ends_epoch(m, step))
         m->reporting.epoch_saved = step;          /* an epoch like others, which nobody can evaluate */
     drain_after(m, step);
@@ -100,6 +101,7 @@ static status commit_one(master *m, int64_t step, uint32_t id, error *err)
     if (st != OK)
         return master_cut_over(m, id, st, &why, err);
     LOG_I("CHECKPOINT", "step=%lld", (long long)step);
+    master_tell(m, TIMELINE_CHECKPOINT, NULL, "the checkpoint of step %lld is complete", (long long)step);
     master_disk_took(m);
     int64_t oldest = step;
     TRY(master_oldest_checkpoint(m, &oldest, err));

@@ -39,6 +39,8 @@ status master_condemn(const master *m, int64_t step, const char *why, error *err
     TRY(checkpoint_condemn(m->o->dir, step, &name, err));
     LOG_E("DAMAGED", "checkpoint step=%lld: %s; it is kept as %s, and counts no more",
           (long long)step, why, strrchr(name, '/') + 1);
+    master_tell(m, TIMELINE_DAMAGED, NULL, "the checkpoint of step %lld is damaged, and set aside: %s", (long long)step,
+                why);
     free(name);
     return OK;
 }

@@ -24,7 +24,12 @@ status master_redial(master *m, int32_t i, error *err)
 {
     server *s = &m->servers[i];
     net_close(&s->socket, 0);
-    s->left_us = s->welcomed ? clock_us() : s->left_us;
+    if (s->welcomed) {
+        char name[TASK_NAME];
+        s->left_us = clock_us();
+        master_tell(m, TIMELINE_SUSPECT, task_name((task){ROLE_PS, m->o->first_server + i}, name),
+                    "its connection is gone");
+    }
     s->welcomed = false;
     return net_dial(m->o->net, m->o->servers[i], &s->socket, err);
 }

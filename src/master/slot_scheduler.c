@@ -80,6 +80,8 @@ static void take_delivered(master *m, const member *from, const wire_head *h, co
     char name[TASK_NAME];
     LOG_I("IN_TIME", "task=%s step=%lld: its slots are hedged no longer", member_name(from, name),
           (long long)h->step);
+    master_tell(m, TIMELINE_IN_TIME, name, "is in time at step %lld: its slots are hedged no longer",
+                (long long)h->step);
     master_say_new_view(m);
 }
 
@@ -96,6 +98,8 @@ static void say_hedges(const master *m)
     }
     LOG_I("HEDGE", "step=%lld late:%s: other lanes compute their slots too",
           (long long)deal_open_step(m->views.deal), late);
+    master_tell(m, TIMELINE_HEDGE, *late ? late + 1 : NULL, "late at step %lld: other lanes compute the same slots too",
+                (long long)deal_open_step(m->views.deal));
 }
 
 /* "worker.0=5 worker.1=3": slots, as the lanes follow each other. */

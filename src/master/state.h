@@ -36,6 +36,7 @@
 #include "master/servers/vote.h"
 #include "master/shards.h"
 #include "master/shutdown.h"
+#include "master/tell.h"
 #include "master/turn.h"
 #include "master/views.h"
 #include "master/waits.h"
@@ -80,6 +81,7 @@ struct master {
     scrubbing scrub;
     summaries *summaries;
     disk_wait disk;
+    timeline *timeline;             /* NULL: nobody is told */
     master_waits waits;
     evaluator_life evaluator;
     job_ending ending;

@@ -29,10 +29,13 @@ status master_turn(master *m, int32_t s, const char *why, error *err)
         return owe_turn(m, s, why, &away, err);
     TRY(master_begin_setup(m, err));
     char name[TASK_NAME];
+    const char *who = s < 0 ? NULL : name;
     if (m->era.keeps)
         LOG_W("TURN", "%s %s: nothing is lost, era=%u", name_turned(s, name), why, m->era.identity.era);
     else
         LOG_W("ROLLBACK", "%s %s: back to the last checkpoint", name_turned(s, name), why);
+    master_tell(m, m->era.keeps ? TIMELINE_TURN : TIMELINE_ROLLBACK, who, "%s%s: %s", who ? "" : "servers ", why,
+                m->era.keeps ? "nothing is lost" : "back to the last checkpoint");
     return OK;
 }
 
@@ -96,7 +99,11 @@ status master_take_backed(master *m, int32_t s, const wire_head *h, error *err)
         return OK;
     if (wire_backed_unanswered(h))
         return part_from_standby(m, one, err);
-    if (assign_back(&m->assign, (int32_t)shard))
-        LOG_I("BACKED", "shard=%d acting=ps.%d standby=ps.%d", (int)shard, s, one->standby);
+    if (!assign_back(&m->assign, (int32_t)shard))
+        return OK;
+    char standby[TASK_NAME], acting[TASK_NAME];
+    LOG_I("BACKED", "shard=%d acting=ps.%d standby=ps.%d", (int)shard, s, one->standby);
+    master_tell(m, TIMELINE_BACKED, name_turned(one->standby, standby), "stands by for shard %d, for which %s acts",
+                (int)shard, name_turned(s, acting));
     return OK;
 }

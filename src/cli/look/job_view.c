@@ -7,6 +7,7 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/store/live_file.h"
+#include "common/store/timeline.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WARNINGS = 5, LOG_TAIL = 256 << 10 };
+enum { WARNINGS = 5, EVENTS = 8, EVENTS_READ = 2000, LOG_TAIL = 256 << 10 };
 
 /* --- how it stands --- */
 
@@ -50,21 +51,39 @@ static json_t *read_warnings(const char *path)
     return list;
 }
 
+/* The newest events, but for those that each epoch has; `all` is taken. */
+static json_t *newest_events(json_t *all)
+{
+    json_t *list = json_array();
+    for (size_t i = json_array_size(all); i-- > 0 && json_array_size(list) < EVENTS;) {
+        json_t *event = json_array_get(all, i);
+        const char *kind = inspect_str(event, "kind");
+        if (strcmp(kind, "checkpoint") != 0 && strcmp(kind, "evaluation") != 0)
+            json_array_insert(list, 0, event);
+    }
+    json_decref(all);
+    return list;
+}
+
 status job_view_open(const char *path, job_view *ret, error *err)
 {
     jobdir *d = NULL;
     job_view v = {0};
+    json_t *events = NULL;
     TRY(job_view_check(path, err));
     TRY(inspect_look_job(path, &v.job, err));
     status st = jobdir_open(path, &d, err);
     if (st == OK)
         st = live_file_read(d, &v.live, err);
+    if (st == OK)
+        st = timeline_read(d, EVENTS_READ, &events, err);
     jobdir_close(&d);
     if (st != OK) {
         job_view_close(&v);
         return st;
     }
     json_object_set_new(v.job, "warnings", read_warnings(path));
+    json_object_set_new(v.job, "timeline", newest_events(events));
     *ret = v;
     return OK;
 }

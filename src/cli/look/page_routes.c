@@ -5,6 +5,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/json.h"
+#include "common/store/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,13 +77,13 @@ static status tell_lines(const char *dir, const http_request *r, http_answer *re
 {
     static const struct {
         const char *word, *name;
-    } files[] = {{"metrics", "metrics.jsonl"}, {"evaluations", "eval/metrics.jsonl"}};
+    } files[] = {{"metrics", "metrics.jsonl"}, {"evaluations", "eval/metrics.jsonl"}, {"timeline", TIMELINE_FILE}};
     const char *word = http_query(r, "file"), *from = http_query(r, "from"), *name = NULL;
     for (size_t i = 0; word && i < COUNT_OF(files); i++)
         if (strcmp(word, files[i].word) == 0)
             name = files[i].name;
     if (!name)
-        return FAIL(err, E_DATA, "?file= is metrics or evaluations");
+        return FAIL(err, E_DATA, "?file= is metrics, evaluations or timeline");
     job_lines l;
     TRY(job_view_lines(dir, name, http_query(r, "tag"), from ? strtoll(from, NULL, 10) : 0, &l, err));
     json_t *told = json_pack("{s:s, s:I, s:I, s:s%}", "tag", l.tag, "from", (json_int_t)l.from, "next",

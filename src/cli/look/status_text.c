@@ -6,9 +6,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* Of a master that lives: it tells every two seconds. */
 #define OLD_S 10.0
+#define MOMENT_MOST 253402300800.0 /* the year 10000 */
 
 static double number(const json_t *o, const char *key, double if_absent)
 {
@@ -197,6 +199,34 @@ static void add_warnings(const json_t *job, buf *ret)
                  json_is_string(line) ? json_string_value(line) : "?");
 }
 
+/* --- what happened --- */
+
+/* As logs have it: of the day; with the date where that is another one than now. */
+static void add_moment(double moment, double now, buf *ret)
+{
+    char text[32];
+    struct tm then = {0}, today = {0};
+    time_t at = moment >= 0 && moment < MOMENT_MOST ? (time_t)moment : 0, current = (time_t)now;
+    localtime_r(&at, &then);
+    localtime_r(&current, &today);
+    bool is_today = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
+    strftime(text, sizeof text, is_today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &then);
+    buf_adds(ret, text);
+}
+
+static void add_events(const json_t *job, double now, buf *ret)
+{
+    size_t i;
+    json_t *event;
+    json_array_foreach(json_object_get(job, "timeline"), i, event)
+    {
+        const char *task = inspect_str(event, "task");
+        buf_adds(ret, i ? "  " : "what happened last\n  ");
+        add_moment(number(event, "time", 0), now, ret);
+        buf_addf(ret, *task ? " %s %s\n" : "%s %s\n", task, inspect_str(event, "text"));
+    }
+}
+
 /* --- all of it --- */
 
 static void add_head(const json_t *job, const json_t *live, buf *ret)
@@ -242,5 +272,6 @@ void status_text(const json_t *job, const json_t *live, double now, buf *ret)
         add_life(live, now, ret);
     else if (runs)
         buf_adds(ret, "  nothing is told of its tasks yet\n");
+    add_events(job, now, ret);
     add_warnings(job, ret);
 }

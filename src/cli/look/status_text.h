@@ -8,8 +8,8 @@
 
 #include <jansson.h>
 
-/* `job`: what inspect_look_job finds, and "warnings", a list of lines; `live`: what the master told last
- * (common/store/live_file.h), NULL: nothing; `now`: seconds since 1970. */
+/* `job`: what inspect_look_job finds, "warnings", a list of lines, and "timeline", events; `live`: what the master told
+ * last (common/store/live_file.h), NULL: nothing; `now`: seconds since 1970. */
 void status_text(const json_t *job, const json_t *live, double now, buf *ret);
 
 #endif

@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/store/live_file.h"
 #include "common/store/lockfile.h"
+#include "common/store/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ static const struct {
     {"pins", true, false},
     {"state.json", true, false},
     {LIVE_FILE, false, false},
+    {TIMELINE_FILE, false, false},
     {"config.json", false, false},
     {"vocabulary.json", false, false},
     {"journal", false, false},
@@ -59,8 +61,8 @@ bool jobdir_is_before(const char *name)
 
 /* Files that only the job's master writes, but for in_log, by the beginnings of their names. */
 static const char *const in_top[] = {
-    "job.json",   "state.json",     "config.json",  "vocabulary.json",   "journal",    "metrics",    LIVE_FILE,
-    "checkpoint", "rewound.events", "summary.json", "model.safetensors", "model.onnx", "model.tar.gz",
+    "job.json",   "state.json",     "config.json",  "vocabulary.json",   "journal",    "metrics",      LIVE_FILE,
+    "checkpoint", "rewound.events", "summary.json", "model.safetensors", "model.onnx", "model.tar.gz", TIMELINE_FILE,
 };
 static const char *const in_best[] = {"metrics.json", "model.safetensors"};
 static const char *const in_log[] = {"config.json"}; /* a launcher's, before its tasks begin */

@@ -364,6 +364,11 @@ int64_t results_next_judged(const results *r)
     return r->o.evaluates ? (settled(r) + 1) * steps_per_epoch(&r->o.steps) : -1;
 }
 
+int64_t results_judged_step(const results *r)
+{
+    return r->n_judged ? r->epochs[r->n_judged - 1].step : -1;
+}
+
 int64_t results_best_step(const results *r)
 {
     return r->standing.best_step;

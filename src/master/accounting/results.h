@@ -48,6 +48,7 @@ bool results_needs(const results *r, int64_t step);
 uint32_t results_reductions(const results *r, int64_t step);
 int64_t results_next_judged(const results *r); /* the end of the next epoch to be judged; -1: none is */
 bool results_has(const results *r, int64_t step);   /* that step was evaluated */
+int64_t results_judged_step(const results *r);      /* of the newest epoch that was judged; -1: none */
 int64_t results_best_step(const results *r);        /* -1: none yet */
 
 typedef struct results_end {

@@ -9,7 +9,9 @@
 #include "cli/look/status_text.h"
 #include "common/base/json.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static json_t *parsed(const char *text)
 {
@@ -111,6 +113,25 @@ static void ended(void **state)
            "  two\n");
 }
 
+/* The newest events, with their date where they are not of the day. */
+static void what_happened(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("TZ", "UTC", 1), 0);
+    tzset();
+    expect("{\"dir\": \"a\", \"state\": \"failed\", \"job_id\": \"1\", \"starts\": 1, \"timeline\": ["
+           "{\"time\": 86399, \"kind\": \"join\", \"task\": \"ps.0\", \"text\": \"is there\"}, "
+           "{\"time\": 90061.5, \"kind\": \"end\", \"text\": \"no room\"}, {\"time\": 1e300}]}",
+           NULL, 90062,
+           "a: failed\n"
+           "  job 1, start 1\n"
+           "  checkpoints none\n"
+           "what happened last\n"
+           "  1970-01-01 23:59:59 ps.0 is there\n"
+           "  01:01:01 no room\n"
+           "  1970-01-01 00:00:00 \n");
+}
+
 /* A file of somebody else's: nothing is believed. */
 static void strange_values(void **state)
 {
@@ -133,6 +154,7 @@ int main(void)
         cmocka_unit_test(waits_and_silence),
         cmocka_unit_test(results_are_written),
         cmocka_unit_test(ended),
+        cmocka_unit_test(what_happened),
         cmocka_unit_test(strange_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,9 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/base/hash.h"
 #include "common/base/json.h"
+#include "common/store/weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +33,29 @@ static status place_files(const trial_files *f, const char *job_dir, const char 
             st = FAIL(err, E_DATA, "'%s' has no %s", job_dir, files[i].from);
         free(to);
     }
+    return st;
+}
+
+/* The trial's own tells of the weights that it ended with. */
+static status name_weights(const char *folder, error *err)
+{
+    char *path = xasprintf("%s/summary.json", folder), *model = xasprintf("%s/model.safetensors", folder);
+    char digest[SHA256_HEX];
+    weights *w = NULL;
+    json_t *summary = NULL;
+    status st = OK;
+    if (!fs_exists(path))
+        goto out;
+    TRY_OUT(st, json_read_file(path, &summary, err));
+    TRY_OUT(st, weights_open(model, &w, err));
+    weights_params_sha256(w, digest);
+    json_object_set_new(summary, "params_sha256", json_string(digest));
+    st = json_write_file(path, summary, err);
+out:
+    weights_close(&w);
+    json_decref(summary);
+    free(model);
+    free(path);
     return st;
 }
 
@@ -67,6 +92,7 @@ static status fill(const study *s, const trial *best, const trial_files *f, cons
     TRY(fs_remove_tree(folder, err)); /* what a kill has left */
     TRY(fs_mkdirs(folder, err));
     TRY(place_files(f, job_dir, folder, err));
+    TRY(name_weights(folder, err));
     return write_trial(s, best, folder, err);
 }
 

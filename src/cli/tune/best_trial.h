@@ -1,7 +1,8 @@
 /*
  * DIR/best: the model of the best trial so far, as `tequio evaluate`, `predict` and `export` take it: its weights with
- * the best evaluation, configuration, vocabulary, summary and metrics, and trial.json with its number, objective and
- * values. The folder is whole or not there; a search that goes on makes it again where a kill has left none.
+ * the best evaluation, configuration, vocabulary, metrics and summary, whose `params_sha256` is theirs, and trial.json
+ * with its number, objective and values. The folder is whole or not there; a search that goes on makes it again where a
+ * kill has left none.
  *
  * Threads: the main one.
  */

@@ -1,6 +1,7 @@
 #include "common/store/weights.h"
 
 #include "common/base/alloc.h"
+#include "common/base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,28 @@ const st_tensor *weights_find(const weights *w, const char *name)
         if (strcmp(w->tensors[i].name, name) == 0)
             return &w->tensors[i];
     return found < 0 ? NULL : &w->tensors[found];
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const st_tensor *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+void weights_params_sha256(const weights *w, char *ret_hex)
+{
+    size_t n = weights_count(w);
+    const st_tensor **order = xcalloc(n + 1, sizeof *order);
+    sha256 h;
+    for (size_t i = 0; i < n; i++)
+        order[i] = weights_at(w, i);
+    qsort(order, n, sizeof *order, by_name);
+    sha256_begin(&h);
+    for (size_t i = 0; i < n; i++)
+        if (order[i]->bytes)
+            sha256_add(&h, order[i]->data, order[i]->bytes);
+    sha256_end(&h, ret_hex);
+    free(order);
 }
 
 static status write_tensors(const weights *w, const char *path, error *err)

@@ -28,6 +28,9 @@ size_t weights_count(const weights *w);
 const st_tensor *weights_at(const weights *w, size_t i);
 const st_tensor *weights_find(const weights *w, const char *name); /* NULL if absent */
 
+/* `params_sha256` of a job whose result they are, as flat_params_sha256. */
+void weights_params_sha256(const weights *w, char *ret_hex);
+
 /* As a .safetensors file; atomic. */
 MUST_USE status weights_write(const weights *w, const char *path, error *err);
 

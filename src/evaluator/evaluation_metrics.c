@@ -2,6 +2,7 @@
 #include "evaluator/evaluation_metrics.h"
 
 #include "common/base/alloc.h"
+#include "evaluator/arc_rows.h"
 #include "evaluator/wide_rows.h"
 #include "metric/best_span.h"
 #include "metric/settings.h"
@@ -30,6 +31,7 @@ struct evaluation_metrics {
     metric_list *list;
     metric_answer *answers; /* of a batch; NULL: nobody asks */
     wide_rows wide;         /* of a batch that is shorter */
+    arc_rows arcs;          /* of PREDICTION_ARCS */
     size_t answers_cap;
 };
 
@@ -73,6 +75,8 @@ static metric_input input_of(prediction_kind kind)
     case PREDICTION_ODDS:
     case PREDICTION_CHANCES:
         return METRIC_YES_NO;
+    case PREDICTION_ARCS:
+        return METRIC_ARCS;
     case PREDICTION_NUMBERS:
         return METRIC_NUMBERS;
     }
@@ -107,12 +111,26 @@ static void describe(evaluation_metrics *m, const dataset *d, const graph_shape 
     m->row = scores->dim[m->row_axis];
 }
 
+static void describe_arcs(evaluation_metrics *m, const dataset *d, const graph *g, const model_loss *loss)
+{
+    const graph_shape *heads = &graph_value_at(g, graph_find(g, m->says.name))->shape;
+    arc_rows_open(d, loss, heads->dim[1], m->a, &m->arcs);
+    m->source = (metric_source){.input = METRIC_ARCS,
+                                .classes = loss->features,
+                                .labels = heads->dim[1],
+                                .has_ignore_index = true,
+                                .ignore_index = loss->ignore_index,
+                                .words = words_of(d, loss->features, m->a),
+                                .parts_of_speech = m->arcs.pos_words,
+                                .n_parts_of_speech = m->arcs.n_pos_words};
+}
+
 static status find_source(evaluation_metrics *m, const dataset *d, const model_request *r, const graph *g,
                           error *err)
 {
     model_loss loss;
     TRY(loss_choose(r, m->a, &loss, err));
-    if (loss.n_labels != 1)
+    if (loss.n_labels != 1 && strcmp(loss.kind, "dependencies") != 0)
         return FAIL(err, E_CONFIG,
                     "%s: the loss %s compares no scores with one field of labels, which metrics are of",
                     asked_by(m), loss.kind);
@@ -121,6 +139,10 @@ static status find_source(evaluation_metrics *m, const dataset *d, const model_r
                     "classes, accuracy apart",
                     asked_by(m), loss.label[0]->name);
     TRY(prediction_of(r, g, &m->says, err));
+    if (m->says.kind == PREDICTION_ARCS) {
+        describe_arcs(m, d, g, &loss);
+        return OK;
+    }
     m->label = loss.label[0]->name;
     m->has_classes = loss.label[0]->dtype == DT_I64;
     const graph_shape *scores = &graph_value_at(g, graph_find(g, m->says.name))->shape;
@@ -183,6 +205,7 @@ void evaluation_metrics_close(evaluation_metrics **m)
     metrics_close(&(*m)->list);
     free((*m)->answers);
     wide_rows_fini(&(*m)->wide);
+    arc_rows_fini(&(*m)->arcs);
     metric_settings_destroy(&(*m)->settings);
     arena_destroy(&(*m)->a);
     free(*m);
@@ -196,6 +219,8 @@ status evaluation_metrics_keep(const evaluation_metrics *m, graph *g, error *err
         return FAIL(err, E_CONFIG, "%s: the model's '%s' is not float32", asked_by(m),
                     m->says.name);
     graph_keep(g, scores);
+    if (m->says.tags)
+        graph_keep(g, graph_find(g, m->says.tags));
     return OK;
 }
 
@@ -269,8 +294,20 @@ static void widen(evaluation_metrics *m, const graph_shape *has, metric_batch *b
         b->labels = wide_rows_labels(&m->wide, &labels, b->labels, m->source.ignore_index);
 }
 
+static status add_arcs(evaluation_metrics *m, exec *e, size_t variant, const data_batch *batch, error *err)
+{
+    const graph_value *heads = NULL, *tags = NULL;
+    const float *of_heads = exec_value(e, variant, m->says.name, &heads);
+    const float *of_tags = exec_value(e, variant, m->says.tags, &tags);
+    metric_batch b;
+    arc_rows_take(&m->arcs, batch, heads, of_heads, tags, of_tags, &b);
+    return metrics_add(m->list, &b, err);
+}
+
 status evaluation_metrics_add(evaluation_metrics *m, exec *e, size_t variant, const data_batch *batch, error *err)
 {
+    if (m->says.kind == PREDICTION_ARCS)
+        return add_arcs(m, e, variant, batch, err);
     const void *labels = field_of(batch, m->label);
     const graph_value *value = NULL;
     const float *scores = exec_value(e, variant, m->says.name, &value);

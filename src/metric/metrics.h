@@ -29,13 +29,15 @@ typedef enum metric_input {
 /* What all batches of an evaluation have in common. */
 typedef struct metric_source {
     metric_input input;
-    int64_t classes;           /* of METRIC_CLASSES and METRIC_TOKENS */
+    int64_t classes;           /* of METRIC_CLASSES and METRIC_TOKENS; of METRIC_ARCS the tags */
     int64_t labels;            /* of an example: 1, or the length of its row */
     bool is_odds;              /* of METRIC_YES_NO: scores are logits, not probabilities */
     bool has_ignore_index;     /* labels of that value do not count */
     int64_t ignore_index;
     const char *const *words;  /* of the classes; NULL: none. Kept while metrics are open */
     bool is_span;              /* of METRIC_CLASSES: the two labels are first and last position of an answer */
+    const char *const *parts_of_speech; /* of METRIC_ARCS: what those of words are numbered by; NULL: nobody says */
+    int64_t n_parts_of_speech;
     bool has_answers;          /* batches can say what answers are worth */
 } metric_source;
 
@@ -52,13 +54,14 @@ typedef struct metric_answer {
 typedef struct metric_batch {
     int64_t first;             /* the number of its first example among all */
     int64_t examples;
-    const float *scores;       /* [examples, labels, classes], or [examples, labels] */
+    const float *scores;       /* [examples, labels, classes], or [examples, labels]; of METRIC_ARCS the arcs' */
     int64_t class_stride;      /* from a class to the next; 0: 1. Labels lie within it where it is more */
     const int64_t *predicted;  /* tokens [examples, n_predicted], or heads [examples, labels] */
     int64_t n_predicted;       /* 0: as many as labels */
     const int64_t *labels;     /* [examples, labels]; NULL: targets are the labels */
     const float *targets;      /* [examples, labels] */
     const int64_t *predicted_tags, *tags; /* of METRIC_ARCS */
+    const int64_t *parts_of_speech; /* likewise: their numbers, -1 where there is none; NULL: nobody asks */
     const unsigned char *mask; /* [examples, labels], 0: the label does not count; NULL: all do */
     const metric_answer *answers; /* [examples], where metrics_want_answers */
 } metric_batch;
@@ -89,13 +92,15 @@ typedef struct metric_options {
     metric_encoding encoding;
     const char *const *tags;      /* of the classes; NULL: the source's words */
     size_t n_tags;
-    const char *const *ignore_classes; /* spans of these labels do not count */
+    const char *const *ignore_classes; /* spans of these labels, or words of these tags, do not count */
     size_t n_ignore_classes;
+    const char *const *ignore_pos; /* words of these parts of speech do not count */
+    size_t n_ignore_pos;
     int64_t bins;                 /* 0: METRIC_BINS */
     int64_t ngram_size;           /* 0: 2 */
     const double *ngram_weights;  /* NULL: four of 0.25 */
     size_t n_ngram_weights;
-    const int64_t *exclude;       /* tokens that are in no n-gram, or tags of arcs that do not count */
+    const int64_t *exclude;       /* tokens that are in no n-gram */
     size_t n_exclude;
 } metric_options;
 

@@ -85,6 +85,7 @@ static metric_options read_one(arena *a, const config *c)
     o.labels = integers(a, c, "labels", &o.n_labels);
     o.tags = words(a, c, "tags", &o.n_tags);
     o.ignore_classes = words(a, c, "ignore_classes", &o.n_ignore_classes);
+    o.ignore_pos = words(a, c, "ignore_pos", &o.n_ignore_pos);
     o.ngram_weights = numbers(a, c, "ngram_weights", &o.n_ngram_weights);
     o.exclude = integers(a, c, "exclude_indices", &o.n_exclude);
     return o;
@@ -136,6 +137,15 @@ static void take_of_tagger(metric_settings *s, const config *c)
             (metric_options){.kind = "span_based_f1", .encoding = encoding_of(c, "model.label_encoding")};
 }
 
+/* AllenNLP's: of all words but punctuation and symbols. */
+static void take_of_parser(metric_settings *s)
+{
+    static const char *const ignored[] = {"``", "''", ":", ",", ".", "PU", "PUNCT", "SYM"};
+    s->options = arena_alloc(s->a, sizeof *s->options);
+    s->options[s->n++] = (metric_options){
+        .kind = "attachment_scores", .ignore_pos = ignored, .n_ignore_pos = COUNT_OF(ignored)};
+}
+
 static void take_listed(metric_settings *s, const config *c, const char *key)
 {
     s->key = key;
@@ -159,6 +169,8 @@ metric_settings *metric_settings_create(const config *c)
         take_listed(s, c, "trainer.metrics");
     else if (strcmp(config_str(c, "model.type"), "simple_tagger") == 0)
         take_of_tagger(s, c);
+    else if (strcmp(config_str(c, "model.type"), "biaffine_parser") == 0)
+        take_of_parser(s);
     else
         take_usual(s, c);
     s->names = arena_alloc(s->a, (s->n * NAMES_MOST + 1) * sizeof *s->names);

@@ -10,7 +10,7 @@
 /* Over a table of words tensors are called here as AllenNLP calls them. */
 static bool has_its_names(const config *model)
 {
-    static const char *const types[] = {"basic_classifier", "simple_tagger"};
+    static const char *const types[] = {"basic_classifier", "simple_tagger", "biaffine_parser"};
     for (size_t i = 0; i < COUNT_OF(types); i++)
         if (strcmp(config_str(model, "type"), types[i]) == 0)
             return true;
@@ -57,8 +57,8 @@ status allennlp_weights_convert(const char *file, const config *model, const cha
     size_t n = 0;
     if (!family && !has_its_names(model))
         return FAIL(err, E_CONFIG,
-                    "'%s': of AllenNLP's weights those of transformer_qa, basic_classifier and simple_tagger are read, "
-                    "and %s.type is '%s'",
+                    "'%s': of AllenNLP's weights those of transformer_qa, basic_classifier, simple_tagger and "
+                    "biaffine_parser are read, and %s.type is '%s'",
                     file, config_path(model), config_str(model, "type"));
     status st = weight_files_open(file, &from, err);
     if (st == OK) {

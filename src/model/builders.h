@@ -29,6 +29,7 @@ MUST_USE status build_encoder(net *n, const config *model, net_outputs *ret, err
 /* Of AllenNLP, over a table of tokens or one of these encoders. */
 MUST_USE status build_basic_classifier(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_simple_tagger(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_biaffine_parser(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_vit(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_mobilenet(net *n, const config *model, net_outputs *ret, error *err);
 MUST_USE status build_efficientnet(net *n, const config *model, net_outputs *ret, error *err);

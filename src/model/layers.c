@@ -318,6 +318,7 @@ status net_activation(net *n, const char *name, const char *kind, error *err)
         {"tanh", OP_TANH, NULL},
         {"sigmoid", OP_SIGMOID, NULL},
         {"silu", OP_SWISH, &plain},
+        {"elu", OP_ELU, &plain},
         {"gelu", OP_GELU, &by_erf},
         {"gelu_tanh", OP_GELU, &by_tanh},
         {"hardswish", OP_HARD_SWISH, NULL},

@@ -112,7 +112,7 @@ MUST_USE status net_batch_norm_from(net *n, const char *name, double scale, doub
                                     double epsilon, error *err);
 /* Nothing at all in evaluation and for p = 0. */
 MUST_USE status net_dropout(net *n, const char *name, double p, error *err);
-/* `kind`: "relu", "tanh", "sigmoid", "silu", "gelu" (by the error function), "gelu_tanh", "hardswish",
+/* `kind`: "relu", "tanh", "sigmoid", "silu", "elu", "gelu" (by the error function), "gelu_tanh", "hardswish",
  * "hardsigmoid" (both as in PyTorch). */
 MUST_USE status net_activation(net *n, const char *name, const char *kind, error *err);
 MUST_USE status net_max_pool(net *n, const char *name, const pool_layer *l, error *err);

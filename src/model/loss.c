@@ -13,28 +13,38 @@ static const data_field *find_field(const model_request *r, const char *name)
     return NULL;
 }
 
-static const char *usual_label(const model_request *r, const model_loss *l)
+static bool is(const model_loss *l, const char *kind)
 {
+    return strcmp(l->kind, kind) == 0;
+}
+
+static const char *usual_label(const model_request *r, const model_loss *l, size_t i)
+{
+    static const char *const of_trees[] = {"head_indices", "head_tags"};
+    if (is(l, "dependencies"))
+        return of_trees[i];
     static const char answer[] = "answer_span";
-    bool is_answer = strcmp(l->kind, "span") == 0 && !find_field(r, "label") && find_field(r, answer);
+    bool is_answer = is(l, "span") && !find_field(r, "label") && find_field(r, answer);
     return is_answer ? answer : "label";
 }
 
 static status find_labels(const model_request *r, arena *a, model_loss *l, error *err)
 {
     const json_t *names = config_json(r->model, "labels");
-    size_t n = names ? json_array_size(names) : 1;
-    if (n < 1 || n > (strcmp(l->kind, "span") == 0 ? 2 : 1))
+    size_t least = is(l, "dependencies") ? 2 : 1, most = is(l, "span") ? 2 : least;
+    size_t n = names ? json_array_size(names) : least;
+    if (n < least || n > most)
         return FAIL(err, E_CONFIG, "%s.labels: %zu fields, the loss %s takes %s",
-                    config_path(r->model), n, l->kind,
-                    strcmp(l->kind, "span") == 0 ? "1 or 2" : "1");
+                    config_path(r->model), n, l->kind, least == 2 ? "2" : most == 2 ? "1 or 2" : "1");
     for (size_t i = 0; i < n; i++) {
-        const char *name = names ? json_string_value(json_array_get(names, i)) : usual_label(r, l);
+        const char *name = names ? json_string_value(json_array_get(names, i)) : usual_label(r, l, i);
         l->label[i] = find_field(r, name);
         if (!l->label[i] && r->mode != MODEL_PREDICT)
             return FAIL(err, E_CONFIG,
-                        "%s: the data have no field '%s' for the loss %s; they have %s",
-                        config_path(r->model), name, l->kind, model_field_names(r, a));
+                        "%s: the data have no field '%s' for the loss %s; they have %s%s",
+                        config_path(r->model), name, l->kind, model_field_names(r, a),
+                        is(l, "dependencies") ? "; dataset_reader.dependencies: true gives both, of "
+                                                "universal_dependencies" : "");
     }
     l->n_labels = l->label[0] ? n : 0;
     return OK;
@@ -58,11 +68,6 @@ static bool is_span(const model_loss *l)
             return false;
     }
     return true;
-}
-
-static bool is(const model_loss *l, const char *kind)
-{
-    return strcmp(l->kind, kind) == 0;
 }
 
 /* --- what goes with which loss --- */
@@ -92,6 +97,9 @@ static status check_options(const model_request *r, const model_loss *l, error *
                     config_path(r->model));
     if (is(l, "output") && config_has(r->model, "sample_weights"))
         return FAIL(err, E_CONFIG, "%s.sample_weights: the model makes its loss itself, of all examples at once",
+                    config_path(r->model));
+    if (is(l, "dependencies") && config_has(r->model, "sample_weights"))
+        return FAIL(err, E_CONFIG, "%s.sample_weights: the loss dependencies counts every word alike",
                     config_path(r->model));
     return OK;
 }
@@ -124,6 +132,18 @@ static status take_numbers(const model_request *r, model_loss *l, error *err)
     return OK;
 }
 
+/* Heads, and as classes their tags. */
+static status take_trees(const model_request *r, model_loss *l, error *err)
+{
+    const data_field *heads = l->label[0], *tags = l->label[1];
+    bool fits = heads->dtype == DT_I64 && heads->rank == 1 && tags && tags->dtype == DT_I64 && tags->rank == 1 &&
+                tags->dim[0] == heads->dim[0] && tags->classes > 0;
+    TRY(wants_label(r, l, fits, "two int64 fields with a number for each word, its head and, of classes, its tag",
+                    err));
+    l->features = tags->classes;
+    return OK;
+}
+
 static status take_labels(const model_request *r, model_loss *l, error *err)
 {
     if (is(l, "span")) {
@@ -135,6 +155,8 @@ static status take_labels(const model_request *r, model_loss *l, error *err)
         l->features = r->scores;
         return OK;
     }
+    if (is(l, "dependencies"))
+        return take_trees(r, l, err);
     return is(l, "cross_entropy") ? take_classes(r, l, err) : take_numbers(r, l, err);
 }
 

@@ -10,10 +10,14 @@
  *   mean_squared_error    labels float32; one number for each of them
  *   span                  labels int64 [batch, 2], first and last position, or two fields [batch];
  *                         scores [batch, positions, 2], or two outputs [batch, positions]
+ *   dependencies          labels int64 [batch, words] twice: each word's head, 0 of the root, else its
+ *                         place from 1; and its tag. Scores of heads [batch, words, 1 + words] and, the
+ *                         second output, of tags [batch, words, tags], or of those at every head
+ *                         [batch, words, 1 + words, tags]. The sum of both cross entropies
  *   output                the model has made its loss itself
  *
  * Each is the mean over the labels of the batch, as PyTorch's. Labels that are `model.ignore_index`
- * (cross_entropy, span) do not count. model.label_smoothing and model.class_weights change cross_entropy,
+ * (cross_entropy, span, dependencies) do not count. model.label_smoothing and model.class_weights change cross_entropy,
  * model.focal_gamma that and binary_cross_entropy (Lin et al. 2017), in training and evaluation alike. With
  * model.sample_weights the mean is by the weights of examples.
  * Threads: pure functions.

@@ -59,6 +59,7 @@ static const struct {
     {"transformer_qa", build_encoder},
     {"basic_classifier", build_basic_classifier},
     {"simple_tagger", build_simple_tagger},
+    {"biaffine_parser", build_biaffine_parser},
 };
 
 static status find_architecture(const config *model, model_build_fn **ret, error *err)
@@ -228,6 +229,8 @@ static status fill_graph(graph *g, const model_request *r, error *err)
         TRY(distil(&n, &outputs, &loss, err));
     if (outputs.n)
         TRY(graph_rename(g, outputs.at[0], prediction_name(g, outputs.at[0], choice.kind), err));
+    if (outputs.n > 1 && prediction_second_name(choice.kind))
+        TRY(graph_rename(g, outputs.at[1], prediction_second_name(choice.kind), err));
     TRY(graph_set_precision(g, r->precision, err));
     if (r->half_weight_gradients)
         graph_allow_half_weight_gradients(g);
@@ -290,7 +293,7 @@ bool model_gives(const graph *g, const data_field *fields, size_t n_fields, cons
     if (strcmp(metric, "accuracy") == 0)
         return has_classes;
     if (strcmp(metric, "perplexity") == 0)
-        return has_classes && has_rows;
+        return has_classes && has_rows && graph_find(g, "loss.of_tags") == GRAPH_NONE;
     return strcmp(metric, "loss") == 0;
 }
 

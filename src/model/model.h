@@ -9,6 +9,7 @@
  *                       (prediction.h). Further ones by names of their own. Not kept in training: the
  *                       gradient of the loss takes their place; and of a file that gives its loss
  *                       only there are none
+ *   "tag_logits"        with the loss dependencies the second output
  *   "loss"              f32 [], unless MODEL_PREDICT
  *   "accuracy.right"    int64 [], where labels are classes: how many labels got the largest score
  *   "accuracy.counted"  and how many there are, without those of model.ignore_index
@@ -75,7 +76,7 @@ MUST_USE status model_scores(const model_request *request, const weights *w, int
 size_t model_outputs(const graph *g, int64_t batch_size, const char **ret, size_t most);
 
 /* Does an evaluation of the model give that metric? "loss" always; "accuracy" where labels are
- * classes; "perplexity" where an example has a row of them. */
+ * classes; "perplexity" where an example has a row of them and the loss is of nothing else. */
 bool model_gives(const graph *g, const data_field *fields, size_t n_fields, const char *metric);
 
 /* The flat vector of a training graph: its parameters in graph_param_order. */

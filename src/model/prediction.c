@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+static const char tag_logits[] = "tag_logits";
 static const char logits[] = "logits", probability[] = "probability", numbers[] = "prediction";
 
 static bool is_sigmoid(const graph *g, graph_val v)
@@ -19,6 +20,11 @@ const char *prediction_name(const graph *g, graph_val scores, const char *loss)
         return numbers;
     bool is_chance = strcmp(loss, "binary_cross_entropy") == 0 && is_sigmoid(g, scores);
     return is_chance ? probability : logits;
+}
+
+const char *prediction_second_name(const char *loss)
+{
+    return strcmp(loss, "dependencies") == 0 ? tag_logits : NULL;
 }
 
 /* The same, of a network that is built: a file's own values may be called so too. */
@@ -44,9 +50,23 @@ static prediction_kind kind_of(const char *loss, const char *name)
         return PREDICTION_CLASSES;
     if (strcmp(loss, "span") == 0)
         return PREDICTION_SPAN;
+    if (strcmp(loss, "dependencies") == 0)
+        return PREDICTION_ARCS;
     if (strcmp(loss, "binary_cross_entropy") == 0)
         return name == logits ? PREDICTION_ODDS : PREDICTION_CHANCES;
     return PREDICTION_NUMBERS;
+}
+
+/* Each word's, as loss.h has it. */
+static bool are_arcs(const graph *g, graph_val heads, graph_val tags)
+{
+    if (tags == GRAPH_NONE)
+        return false;
+    const graph_value *h = graph_value_at(g, heads), *t = graph_value_at(g, tags);
+    bool fits = h->dtype == DT_F32 && t->dtype == DT_F32 && h->shape.rank == 3 &&
+                h->shape.dim[2] == h->shape.dim[1] + 1 && (t->shape.rank == 3 || t->shape.rank == 4) &&
+                (t->shape.rank == 3 || t->shape.dim[2] == h->shape.dim[2]);
+    return fits && t->shape.dim[0] == h->shape.dim[0] && t->shape.dim[1] == h->shape.dim[1];
 }
 
 status prediction_of(const model_request *request, const graph *g, prediction *ret, error *err)
@@ -64,6 +84,13 @@ status prediction_of(const model_request *request, const graph *g, prediction *r
         says.kind = PREDICTION_NUMBERS;
     if (says.kind == PREDICTION_CLASSES)
         says.axis = axis_of_classes(shape, loss.features);
+    if (says.kind == PREDICTION_ARCS) {
+        says.tags = tag_logits;
+        if (!are_arcs(g, graph_find(g, says.name), graph_find(g, tag_logits)))
+            return FAIL(err, E_CONFIG,
+                        "%s: the first two outputs are not scores of heads [batch, words, 1 + words] and of tags",
+                        config_path(request->model));
+    }
     *ret = says;
     return OK;
 }

@@ -17,16 +17,21 @@ typedef enum prediction_kind {
     PREDICTION_CHANCES, /* "probability", each that of a yes, as a Sigmoid at the end gives it */
     PREDICTION_SPAN,    /* "logits", scores of first and last position: [batch, positions, 2], or this
                      * output [batch, positions] for the first, and the next one for the last */
+    PREDICTION_ARCS, /* "logits", scores of every word's head, and "tag_logits" of its tag (loss.h) */
 } prediction_kind;
 
 typedef struct prediction {
     prediction_kind kind;
     const char *name; /* of the output; static */
     int32_t axis;     /* of PREDICTION_CLASSES */
+    const char *tags; /* of PREDICTION_ARCS: the output with scores of tags; static */
 } prediction;
 
 /* How output `scores` of a network with that `loss` is to be called. */
 const char *prediction_name(const graph *g, graph_val scores, const char *loss);
+
+/* ... and the one behind it; NULL: as the network calls it. */
+const char *prediction_second_name(const char *loss);
 
 /* Of a graph that model_build made by the request, not for training. E_CONFIG. */
 MUST_USE status prediction_of(const model_request *request, const graph *g, prediction *ret, error *err);

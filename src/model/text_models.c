@@ -7,16 +7,11 @@
  */
 #include "model/builders.h"
 #include "model/encoder.h"
-#include "model/sequences.h"
+#include "model/text_models.h"
 
 #include "common/base/alloc.h"
 
 #include <string.h>
-
-/* What a model's parts are called. */
-typedef struct text_names {
-    const char *table, *tokens, *text, *feedforward, *scores;
-} text_names;
 
 static const text_names classifier_names = {
     .table = "_text_field_embedder.token_embedder_tokens",
@@ -254,6 +249,16 @@ status build_basic_classifier(net *n, const config *model, net_outputs *ret, err
     TRY(net_dropout(n, "dropout", net_share_or(model, "dropout", 0.0), err));
     TRY(feed_forward(n, &t, err));
     return net_scores(n, scores_name(&t), ret, err);
+}
+
+status text_rows(net *n, const config *model, const text_names *names, double dropout, sequences *ret, error *err)
+{
+    text_model t = {.section = model, .names = names};
+    TRY(embed_texts(n, &t, err));
+    TRY(net_dropout(n, "input_dropout", dropout, err));
+    TRY(encode_tokens(n, &t, config_section(model, "encoder"), err));
+    *ret = t.texts;
+    return OK;
 }
 
 /* Is a word more than its first token? Where it is not, rows of tokens serve as they are. */

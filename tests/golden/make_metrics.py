@@ -365,12 +365,12 @@ def of_arcs(n, length):
     mask = np.array([[i < length - e % 4 for i in range(length)] for e in range(n)])
     words = mask & (tags != 2)
     head, arc = (my_heads == heads), (my_heads == heads) & (my_tags == tags)
-    figures = {"attachment_scores_UAS": head[words].mean(), "attachment_scores_LAS": arc[words].mean(),
-               "attachment_scores_UEM": (head | ~words).all(-1).mean(),
-               "attachment_scores_LEM": (arc | ~words).all(-1).mean()}
-    return {"name": "arcs", "input": "arcs", "examples": n, "labels": length, "predicted": my_heads.ravel(),
+    figures = {"UAS": head[words].mean(), "LAS": arc[words].mean(),
+               "UEM": (head | ~words).all(-1).mean(),
+               "LEM": (arc | ~words).all(-1).mean()}
+    return {"name": "arcs", "input": "arcs", "examples": n, "labels": length, "classes": 4, "predicted": my_heads.ravel(),
             "label": heads.ravel(), "predicted_tags": my_tags.ravel(), "tags": tags.ravel(),
-            "mask": mask.ravel().astype(int), "metrics": [metric("attachment_scores", figures, exclude=[2])]}
+            "mask": mask.ravel().astype(int), "metrics": [metric("attachment_scores", figures, ignore_classes=["c"])]}
 
 
 print(json.dumps(plain([

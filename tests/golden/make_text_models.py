@@ -1,11 +1,12 @@
-"""AllenNLP's basic_classifier and simple_tagger as PyTorch computes them, in float32, without dropout.
+"""AllenNLP's basic_classifier, simple_tagger and biaffine_parser as PyTorch computes them, in float32, without dropout.
 
     python make_text_models.py        writes data/text_models/ and data/allennlp_tagger/
 
 A file a model: its tensors under the names that they have here, a batch of texts of unlike lengths, the logits, the
 loss and its gradients, end to end in the order of the tensors' names. Written from AllenNLP's own modules:
 PytorchSeq2SeqWrapper and PytorchSeq2VecWrapper over torch.nn.LSTM, GRU and RNN, BagOfEmbeddingsEncoder, CnnEncoder,
-BertPooler, ClsPooler, FeedForward, PretrainedTransformerMismatchedEmbedder.
+BertPooler, ClsPooler, FeedForward, PretrainedTransformerMismatchedEmbedder, BilinearMatrixAttention, and from the
+loss of BiaffineDependencyParser.
 Needs torch, transformers, safetensors.
 """
 
@@ -176,6 +177,66 @@ class Network(nn.Module):
             yield mine[beginning] + name.removeprefix(beginning), parameter
 
 
+class Parser(nn.Module):
+    """AllenNLP's biaffine_parser: arcs [texts, words, 1 + words], and of given heads the tags [texts, words, tags]."""
+
+    def __init__(self, section):
+        super().__init__()
+        self.table = nn.Embedding(VOCABULARY, WIDTH)
+        self.encoder = Recurrent(section["encoder"], WIDTH)
+        arc, tag = section["arc_representation_dim"], section["tag_representation_dim"]
+        self._head_sentinel = nn.Parameter(torch.randn(1, 1, self.encoder.width))
+        for name, width in (("head_arc", arc), ("child_arc", arc), ("head_tag", tag), ("child_tag", tag)):
+            feedforward = nn.Module()
+            feedforward._linear_layers = nn.ModuleList([nn.Linear(self.encoder.width, width)])
+            setattr(self, f"{name}_feedforward", feedforward)
+        self.arc_attention = nn.Module()
+        self.arc_attention._weight_matrix = nn.Parameter(nn.init.xavier_uniform_(torch.empty(arc + 1, arc + 1)))
+        self.arc_attention._bias = nn.Parameter(torch.full((1,), 0.25))
+        self.tag_bilinear = nn.Bilinear(tag, tag, CLASSES)
+
+    def forward(self, ids, mask):
+        states, _ = self.encoder(self.table(ids), mask)
+        rows = torch.cat([self._head_sentinel.expand(len(ids), 1, -1), states], 1)
+        self.of = {name.removesuffix("_feedforward"): F.elu(layers._linear_layers[0](rows))
+                   for name, layers in self.named_children() if name.endswith("_feedforward")}
+        ones = rows.new_ones(rows.shape[:2] + (1,))
+        arc, child = (torch.cat([self.of[name], ones], -1) for name in ("head_arc", "child_arc"))
+        arcs = arc @ self.arc_attention._weight_matrix @ child.transpose(1, 2) + self.arc_attention._bias
+        return (arcs + (F.pad(mask, (1, 0), value=1) - 1)[:, None] * 1e8)[:, 1:]
+
+    def tags(self, heads):
+        """As _get_head_tags: of the head that each word has."""
+        head = self.of["head_tag"][torch.arange(len(heads))[:, None], heads]
+        return self.tag_bilinear(head.contiguous(), self.of["child_tag"][:, 1:].contiguous())
+
+    def names(self):
+        mine = {"table.": "text_field_embedder.token_embedder_tokens."}
+        for name, parameter in self.named_parameters():
+            beginning = next((k for k in mine if name.startswith(k)), "")
+            yield mine.get(beginning, "") + name.removeprefix(beginning), parameter
+
+
+def write_parser(name, section):
+    torch.manual_seed(len(name))
+    network = Parser(section).eval()
+    mask = (torch.arange(TOKENS) < torch.tensor(LENGTHS)[:, None]).long()
+    ids = torch.where(mask == 1, torch.randint(3, VOCABULARY, mask.shape), 0)
+    places = torch.arange(1, TOKENS + 1)
+    heads = torch.cat([torch.randint(n + 1, (1, TOKENS)) for n in LENGTHS])
+    heads = torch.where(heads == places, 0, heads)  # no word is its own head
+    tags = torch.randint(CLASSES, mask.shape)
+    arcs = network(ids, mask)
+    all_tags = torch.stack([network.tags(torch.full_like(heads, head)) for head in range(TOKENS + 1)], 2)
+    each = F.log_softmax(arcs, 2).gather(2, heads[..., None])[..., 0] + \
+        F.log_softmax(network.tags(heads), 2).gather(2, tags[..., None])[..., 0]
+    loss = -(each * mask).sum() / mask.sum()
+    loss.backward()
+    label = {"head_indices": torch.where(mask == 1, heads, -100), "head_tags": torch.where(mask == 1, tags, -100)}
+    batch = {"input_ids": ids, "attention_mask": mask} | label
+    save(name, section, batch, dict(network.names()), {"logits": arcs, "tag_logits": all_tags}, loss)
+
+
 RECURRENT = {"lstm", "gru", "rnn"}
 LSTM = {"type": "lstm", "hidden_size": 4}
 GRU = LSTM | {"type": "gru"}
@@ -208,6 +269,9 @@ MODELS = {
 }
 
 
+PARSER = {"type": "biaffine_parser", "encoder": LSTM | {"bidirectional": True}, "arc_representation_dim": 5,
+          "tag_representation_dim": 4, **WORDS}
+
 # Of the texts of 7, 3 and 5 tokens, with a special token around each.
 WORD_IDS = torch.tensor([[0, 1, 1, 1, 2, 2, 0], [0, 1, 0, 0, 0, 0, 0], [0, 1, 2, 3, 0, 0, 0]])
 
@@ -236,10 +300,14 @@ def write(name, section):
     logits = network(batch["input_ids"], batch["attention_mask"], batch.get("word_ids"))
     loss = F.cross_entropy(logits.flatten(0, -2), batch["label"].flatten())
     loss.backward()
-    named = dict(network.names())
+    save(name, section, batch, dict(network.names()), {"logits": logits}, loss)
+
+
+def save(name, section, batch, named, outputs, loss):
     path = FOLDER / f"{name}.safetensors"
     tensors = {f"batch.0.{k}": v for k, v in batch.items()} | {k: v.detach().clone() for k, v in named.items()}
-    tensors |= {"logits": logits.detach().contiguous(), "loss": loss.detach(),
+    tensors |= {k: v.detach().contiguous() for k, v in outputs.items()}
+    tensors |= {"loss": loss.detach(),
                 "grads": torch.cat([named[k].grad.flatten() for k in sorted(named)])}
     section = section | {"pretrained": {"path": f"text_models/{name}.safetensors"}}
     save_file(tensors, path, metadata={"model": json.dumps(section), "classes": str(CLASSES)})
@@ -286,3 +354,4 @@ if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
     for model, described in MODELS.items():
         write(model, described)
+    write_parser("parser", PARSER)

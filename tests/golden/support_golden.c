@@ -75,6 +75,15 @@ static void find_image(golden *g)
     json_decref(shape);
 }
 
+static bool is_label(const char *field)
+{
+    static const char *const labels[] = {"label", "head_indices", "head_tags"};
+    for (size_t i = 0; i < COUNT_OF(labels); i++)
+        if (strcmp(field, labels[i]) == 0)
+            return true;
+    return false;
+}
+
 /* The other fields are the tensors of the first batch, without their first axis. */
 static void find_fields(golden *g)
 {
@@ -86,7 +95,7 @@ static void find_fields(golden *g)
             continue;
         data_field *f = add_field(g, t->name + strlen(prefix), t->dtype, t->rank - 1);
         memcpy(f->dim, t->dim + 1, (size_t)f->rank * sizeof *f->dim);
-        f->classes = strcmp(f->name, "label") == 0 ? classes : 0;
+        f->classes = is_label(f->name) ? classes : 0;
         g->batch = t->dim[0];
     }
 }
@@ -230,7 +239,7 @@ void network_feed(network *n, const golden *g, int batch)
         const graph_value *value = NULL;
         const char *name = g->fields[i].name;
         void *to = exec_input(n->exec, 0, name, &value);
-        if (!to && strcmp(name, "label") == 0)
+        if (!to && is_label(name))
             continue;
         if (!to)
             fail_msg("the model does not read '%s'", name);

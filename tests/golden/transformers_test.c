@@ -37,15 +37,15 @@ static const st_tensor *find(const golden *g, const char *name)
     return t;
 }
 
-static void check_logits(const golden *g)
+static void check_output(const golden *g, const char *name)
 {
     network n;
-    const st_tensor *want = find(g, "logits");
+    const st_tensor *want = find(g, name);
     const graph_value *value = NULL;
     network_init(&n, g, golden_section(g, "model"), NULL);
     network_feed(&n, g, 0);
     network_run(&n);
-    const float *logits = exec_value(n.exec, 0, "logits", &value);
+    const float *logits = exec_value(n.exec, 0, name, &value);
     assert_non_null(logits);
     assert_int_equal((size_t)graph_shape_elements(&value->shape) * sizeof(float), want->bytes);
     for (int64_t i = 0; i < graph_shape_elements(&value->shape); i++)
@@ -94,7 +94,9 @@ static void test_network(void **state)
     golden g;
     network n;
     golden_open(&g, *state);
-    check_logits(&g);
+    check_output(&g, "logits");
+    if (st_find(g.file, "tag_logits"))
+        check_output(&g, "tag_logits");
     network_init(&n, &g, golden_section(&g, "model"), "'sgd'");
     network_feed(&n, &g, 0);
     double loss = (double)network_run(&n), want = (double)number(find(&g, "loss"), 0);
@@ -123,6 +125,7 @@ int main(int argc, char **argv)
         "text_models/classifier_cnn_tanh", "text_models/classifier_bag",
         "text_models/classifier_mean", "text_models/classifier_lstm",
         "text_models/classifier_bert", "text_models/classifier_roberta",
+        "text_models/parser",
     };
     struct CMUnitTest tests[COUNT_OF(files)] = {0};
     if (argc > 1)

@@ -2,6 +2,8 @@
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "evaluator/arc_rows.h"
+#include "metric/arcs.h"
 #include "metric/best_span.h"
 
 #include <inttypes.h>
@@ -278,6 +280,78 @@ static void add_span(buf *b, const evaluation_predictions *a, const evaluation_a
         }
 }
 
+/* --- dependency trees --- */
+
+/* The number of the word whose first token stands at a place, from 1; the root's is 0. */
+static int64_t word_at(const int64_t *place_of_words, int64_t n, int64_t head)
+{
+    int64_t i = 0;
+    while (head > 0 && i < n && place_of_words[i] != head - 1)
+        i++;
+    return head > 0 ? i + 1 : 0;
+}
+
+/* One of each word, null where it was cut off. */
+static void add_tree(buf *b, const evaluation_predictions *a, const int64_t *heads, const int64_t *tags, int64_t number)
+{
+    buf words = BUF_INIT, text = BUF_INIT, tag_words = BUF_INIT;
+    int64_t *places = NULL, place, n = 0;
+    size_t cap = 0;
+    for (; dataset_word(a->data, number, n, &text, &place); n++) {
+        GROW(places, cap, n + 1);
+        places[n] = place;
+        buf_adds(&words, n ? ", " : "");
+        add_text(&words, text.data);
+        buf_clear(&text);
+    }
+    buf_addf(b, ", \"words\": [%s], \"predicted_heads\": [", n ? words.data : "");
+    for (int64_t i = 0; i < n; i++) {
+        buf_adds(b, i ? ", " : "");
+        buf_adds(&tag_words, i ? ", " : "");
+        if (places[i] < 0) {
+            buf_adds(b, "null");
+            buf_adds(&tag_words, "null");
+            continue;
+        }
+        buf_addf(b, "%" PRId64, word_at(places, n, heads[places[i]]));
+        add_label(&tag_words, a->data, tags[places[i]]);
+    }
+    buf_addf(b, "], \"predicted_dependencies\": [%s]", n ? tag_words.data : "");
+    free(places);
+    buf_fini(&words);
+    buf_fini(&text);
+    buf_fini(&tag_words);
+}
+
+static const evaluation_array *output_of(const evaluation_predictions *a, const char *name)
+{
+    for (size_t i = 0; i < a->n_outputs; i++)
+        if (strcmp(a->outputs[i].name, name) == 0)
+            return &a->outputs[i];
+    BUG("the model has no output '%s'", name);
+}
+
+/* The scores themselves are left out: they are as many as pairs of words and tags. */
+static void add_arcs(buf *b, const evaluation_predictions *a, int64_t example, int64_t number)
+{
+    const evaluation_array *heads = output_of(a, a->says.name), *tags = output_of(a, a->says.tags);
+    size_t places = (size_t)heads->shape.dim[1];
+    const arc_scores s = {.heads = (const float *)heads->data + example * elements_of_example(heads),
+                          .tags = (const float *)tags->data + example * elements_of_example(tags),
+                          .tags_of_heads = tags->shape.rank == 4,
+                          .places = heads->shape.dim[1],
+                          .n_tags = tags->shape.dim[tags->shape.rank - 1]};
+    unsigned char *is_word = xmalloc(places);
+    int64_t *arcs = xcalloc(2 * places, sizeof *arcs);
+    float *scores = xcalloc(places, sizeof *scores);
+    arc_rows_words(a->data, number, s.places, is_word);
+    arcs_decode(&s, is_word, arcs, arcs + places, scores);
+    add_tree(b, a, arcs, arcs + places, number);
+    free(is_word);
+    free(arcs);
+    free(scores);
+}
+
 /* --- lines --- */
 
 /* What follows from the scores of an example. */
@@ -296,6 +370,7 @@ static void add_conclusion(buf *b, const evaluation_predictions *a, const evalua
     case PREDICTION_SPAN:
         add_span(b, a, o, scores);
         break;
+    case PREDICTION_ARCS: /* add_arcs */
     case PREDICTION_NUMBERS:
         break;
     }
@@ -334,7 +409,10 @@ void prediction_line(const evaluation_predictions *a, int64_t example, int64_t n
 {
     buf_addf(to, "{\"example\": %" PRId64, number);
     add_name(to, a->data, number);
-    for (size_t i = 0; i < a->n_outputs; i++) {
+    bool are_arcs = a->says.kind == PREDICTION_ARCS;
+    if (are_arcs)
+        add_arcs(to, a, example, number);
+    for (size_t i = 0; i < a->n_outputs && !are_arcs; i++) {
         const evaluation_array *o = &a->outputs[i];
         if (strcmp(o->name, a->says.name) == 0 && o->dtype == DT_F32)
             add_conclusion(to, a, o, example, number, form->temperature > 0.0 ? form->temperature : 1.0);

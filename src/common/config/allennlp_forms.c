@@ -111,6 +111,16 @@ static void name_network(const forms *f)
         name_model(f, model, "model");
 }
 
+/* AllenNLP's reader gives trees in any case. */
+static void give_trees(void *user, json_t *section, const char *place)
+{
+    static const char key[] = "dependencies";
+    if (!is_word(section, "type", "universal_dependencies") || json_object_get(section, key))
+        return;
+    json_object_set_new(section, key, json_true());
+    say(user, xasprintf("%s.%s is taken as true, as biaffine_parser reads trees", place, key));
+}
+
 void allennlp_forms_take(json_t *tree, allennlp_note_fn *note, void *user)
 {
     static const char *const data[] = {"train_data_path", "validation_data_path", "test_data_path"};
@@ -119,6 +129,8 @@ void allennlp_forms_take(json_t *tree, allennlp_note_fn *note, void *user)
     reader_sections_each(tree, list_readers, &f);
     reader_sections_each(tree, name_tokenizer, &f);
     name_network(&f);
+    if (is_word(json_object_get(tree, "model"), "type", "biaffine_parser"))
+        reader_sections_each(tree, give_trees, &f);
     for (size_t i = 0; i < COUNT_OF(data); i++)
         name_paths(&f, data[i]);
     for (size_t i = 0; i < COUNT_OF(loaders); i++)

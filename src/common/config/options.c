@@ -45,7 +45,7 @@ enum {
 /* All types of `model` but onnx. */
 #define BUILT_IN                                                                                                       \
     "mlp cnn sequential " IMAGE_MODELS " " PIXEL_MODELS " r2plus1d_18 frame_cnn transformer_lm wide_deep dlrm "        \
-    "transformer_qa " TEXT_MODELS " " ENCODERS
+    "transformer_qa biaffine_parser " TEXT_MODELS " " ENCODERS
 /* Layers of the sections that these have. */
 #define RECURRENT "lstm gru rnn"
 

@@ -21,8 +21,9 @@ const sentence_format sentences_universal_dependencies = {
     .word = 1,
     .has_tabs = true,
     .is_numbered = true,
+    .head = 6,
     .columns = "of CoNLL-U, parted by tabs",
-    .tags = {{"upos", 3, false}, {"xpos", 4, false}},
+    .tags = {{"upos", 3, false}, {"xpos", 4, false}, {"head", 7, false}},
 };
 
 const tag_kind *sentence_format_tag(const sentence_format *f, const char *name)
@@ -136,6 +137,8 @@ static void make_room(reading *r)
         s->words = xrealloc(s->words, s->cap * sizeof *s->words);
         for (size_t i = 0; i < r->n_columns; i++)
             s->tags[i] = xrealloc(s->tags[i], s->cap * sizeof *s->tags[i]);
+        if (s->has_heads)
+            s->heads = xrealloc(s->heads, s->cap * sizeof *s->heads);
     }
     size_t n = s->n_words - r->first;
     if (n == r->cap) {
@@ -143,6 +146,19 @@ static void make_room(reading *r)
         for (size_t i = 0; i < r->n_columns; i++)
             r->tags[i] = xrealloc(r->tags[i], r->cap * sizeof *r->tags[i]);
     }
+}
+
+/* The number of a word, or 0; that the sentence has such a word is known at its end. */
+static status read_head(const reading *r, const tag_text *column, int32_t *ret, error *err)
+{
+    char digits[10], *end = NULL;
+    snprintf(digits, sizeof digits, "%.*s", (int)column->bytes, column->text);
+    long head = strtol(digits, &end, 10);
+    if (column->bytes >= sizeof digits || digits[0] < '0' || digits[0] > '9' || *end)
+        return FAIL(err, E_DATA, "'%s': line %u: the head is '%.*s'; expected a word's number, or 0 of the root",
+                    r->file->name, r->line, (int)column->bytes, column->text);
+    *ret = (int32_t)head;
+    return OK;
 }
 
 static status take_word(reading *r, const char *line, size_t bytes, error *err)
@@ -160,6 +176,8 @@ static status take_word(reading *r, const char *line, size_t bytes, error *err)
     const tag_text *word = &columns[r->format->word];
     for (size_t i = 0; i < r->n_columns; i++)
         r->tags[i][r->to->n_words - r->first] = columns[r->columns[i].kind->column];
+    if (r->to->has_heads)
+        TRY(read_head(r, &columns[r->format->head], &r->to->heads[r->to->n_words], err));
     r->to->words[r->to->n_words++] = (tagged_word){word->text, word->bytes, r->line};
     return OK;
 }
@@ -182,11 +200,26 @@ static status number_tags(reading *r, size_t column, error *err)
     return OK;
 }
 
+/* Each is another word of the sentence, or its root. */
+static status check_heads(const reading *r, error *err)
+{
+    const sentences *s = r->to;
+    size_t n = s->n_words - r->first;
+    for (size_t i = 0; s->has_heads && i < n; i++) {
+        int32_t head = s->heads[r->first + i];
+        if ((size_t)head > n || (size_t)head == i + 1)
+            return FAIL(err, E_DATA, "'%s': line %u: the head is %d; expected another word of %zu, or 0 of the root",
+                        r->file->name, s->words[r->first + i].line, head, n);
+    }
+    return OK;
+}
+
 static status end_sentence(reading *r, error *err)
 {
     sentences *s = r->to;
     if (s->n_words == r->first)
         return OK;
+    TRY(check_heads(r, err));
     for (size_t i = 0; i < r->n_columns; i++)
         TRY(number_tags(r, i, err));
     GROW(s->at, s->sentences_cap, s->n + 1);
@@ -239,5 +272,6 @@ void sentences_fini(sentences *s)
     free(s->at);
     for (size_t i = 0; i < TAG_KINDS; i++)
         free(s->tags[i]);
+    free(s->heads);
     *s = (sentences){.words = NULL};
 }

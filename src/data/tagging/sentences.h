@@ -5,7 +5,8 @@
  *                             with -DOCSTART- part sentences
  *   universal_dependencies    CoNLL-U: ten columns parted by tabs; lines that begin with # are comments, and words
  *                             "3-4" (a contraction of the next ones) and "3.1" (one that is not in the text) are
- *                             left out, as AllenNLP leaves them out
+ *                             left out, as AllenNLP leaves them out. Heads are read on request: of each word the number
+ *                             of that which it depends on, 0 of a sentence's root
  *
  * Errors: E_DATA, "'FILE': line 17: what is wrong". Threads: one at a time; any once all are read.
  */
@@ -28,6 +29,7 @@ typedef struct sentence_format {
     int n_columns, word;            /* columns of a line; which is the word */
     bool has_tabs;                  /* columns are parted by one tab; else by blanks */
     bool is_numbered;               /* the first column numbers the words of a sentence */
+    int head;                       /* the column of the heads; 0: there are none */
     const char *columns;            /* for messages */
     tag_kind tags[TAG_KINDS];
 } sentence_format;
@@ -53,6 +55,8 @@ typedef struct tagged_word {
 typedef struct sentences {
     tagged_word *words;             /* [n_words] of all */
     int32_t *tags[TAG_KINDS];       /* [n_words] of the columns in their order; NULL: no more are read */
+    bool has_heads;                 /* set before the first file, where tags are read */
+    int32_t *heads;                 /* [n_words] 0 .. words of its sentence; NULL: they are not read */
     size_t n_words, cap;
     struct sentence {
         const char *file;           /* its name */

@@ -1,8 +1,9 @@
 /*
  * Sentences whose words are tagged, as examples (reader.h): rows of token numbers (word_rows.h), their mask,
  * with a tokenizer the number of the word that each token is of, and as label the number of a word's tag at the first
- * of its tokens, -100 at all others. All is read at opening, so
- * everything that can be wrong is found then, but in what is predicted the tags, which are not read.
+ * of its tokens, -100 at all others. Of dependency trees the label is what a word is to its head, "head_tags", and
+ * "head_indices" tell where in the row that is: its first token's place, from 1, or 0 of the root. All is read at
+ * opening, so everything that can be wrong is found then, but in what is predicted the tags, which are not read.
  */
 #include "data/reader.h"
 
@@ -61,13 +62,29 @@ static int64_t tag_filler(size_t which)
     return which == 0 ? NO_LABEL : 0;
 }
 
+/* A word whose head was cut off has no label. */
+static bool has_label(const tag_reader *r, size_t word)
+{
+    return !r->s.heads || r->s.heads[word] != NO_LABEL;
+}
+
 /* What stands at the first token of a word; `filler` elsewhere. Features are counted from 1. */
 static void read_tags(const tag_reader *r, size_t row, size_t which, int64_t filler, int64_t *ret)
 {
-    const int32_t *places = r->rows.places + r->rows.first[row], *tags = r->s.tags[which] + r->s.at[row].first;
+    const int32_t *places = r->rows.places + r->rows.first[row], *tags = r->s.tags[which];
+    size_t n = r->rows.first[row + 1] - r->rows.first[row], first = r->s.at[row].first;
+    for (size_t i = 0; i < r->rows.longest; i++) {
+        bool is_there = i < n && places[i] != WORD_ROWS_NONE && (which || has_label(r, first + (size_t)places[i]));
+        ret[i] = is_there ? tags[first + (size_t)places[i]] + (filler == 0) : filler;
+    }
+}
+
+static void read_heads(const tag_reader *r, size_t row, int64_t *ret)
+{
+    const int32_t *places = r->rows.places + r->rows.first[row], *heads = r->s.heads + r->s.at[row].first;
     size_t n = r->rows.first[row + 1] - r->rows.first[row];
     for (size_t i = 0; i < r->rows.longest; i++)
-        ret[i] = i < n && places[i] != WORD_ROWS_NONE ? tags[places[i]] + (filler == 0) : filler;
+        ret[i] = i < n && places[i] != WORD_ROWS_NONE ? heads[places[i]] : NO_LABEL;
 }
 
 /* Of each token its word's number in the sentence, from 1; 0 of special tokens and of what fills up. */
@@ -98,6 +115,8 @@ static status read_example(const dataset *d, int64_t example, void *const *ret, 
         read_word_ids(r, row, ret[2]);
     for (size_t i = 0; r->has_labels && i < r->n_columns; i++)
         read_tags(r, row, i, tag_filler(i), tags[i]);
+    if (r->s.heads)
+        read_heads(r, row, tags[r->n_columns]);
     return OK;
 }
 
@@ -139,6 +158,8 @@ static void contents(const dataset *d, content_digest *ret)
     content_digest_add(ret, r->rows.places + token, tokens * sizeof *r->rows.places);
     for (size_t i = 0; r->has_labels && i < r->n_columns; i++)
         content_digest_add(ret, r->s.tags[i] + word, n_words * sizeof **r->s.tags);
+    if (r->s.heads)
+        content_digest_add(ret, r->s.heads + word, n_words * sizeof *r->s.heads);
 }
 
 static void place(const dataset *d, int64_t example, buf *ret)
@@ -157,14 +178,15 @@ static const reader_ops tag_reader_ops = {.read = read_example,
 
 /* --- which tags --- */
 
-static status add_column(tag_reader *r, const config *reader, const char *name, error *err)
+/* `field` is NULL of a label and of features, which are called by `name`. */
+static status add_column(tag_reader *r, const config *reader, const char *name, const char *field, error *err)
 {
     bool is_label = r->n_columns == 0;
     const tag_kind *kind = sentence_format_tag(r->format, name);
     if (!kind || r->n_columns == TAG_KINDS)
         return FAIL(err, E_CONFIG, "%s.feature_labels: '%s' is none of ner, pos, chunk, or one too many",
                     config_path(reader), name);
-    r->fields[r->n_columns] = is_label ? "label" : arena_printf(r->memory, "%s_tags", name);
+    r->fields[r->n_columns] = field ? field : is_label ? "label" : arena_printf(r->memory, "%s_tags", name);
     for (size_t i = 0; i < r->n_columns; i++)
         if (strcmp(r->fields[i], r->fields[r->n_columns]) == 0)
             return FAIL(err, E_CONFIG, "%s.feature_labels: has '%s' twice", config_path(reader), name);
@@ -175,14 +197,24 @@ static status add_column(tag_reader *r, const config *reader, const char *name, 
     return OK;
 }
 
+static status choose_of_trees(tag_reader *r, const config *reader, error *err)
+{
+    const char *part_of_speech = config_bool(reader, "use_language_specific_pos") ? "xpos" : "upos";
+    if (!config_bool(reader, "dependencies"))
+        return add_column(r, reader, part_of_speech, NULL, err);
+    r->s.has_heads = r->has_labels;
+    TRY(add_column(r, reader, "head", "head_tags", err));
+    return add_column(r, reader, part_of_speech, "pos_tags", err);
+}
+
 static status choose_columns(tag_reader *r, const config *reader, error *err)
 {
     if (r->format == &sentences_universal_dependencies)
-        return add_column(r, reader, config_bool(reader, "use_language_specific_pos") ? "xpos" : "upos", err);
-    TRY(add_column(r, reader, config_str(reader, "tag_label"), err));
+        return choose_of_trees(r, reader, err);
+    TRY(add_column(r, reader, config_str(reader, "tag_label"), NULL, err));
     const json_t *features = config_json(reader, "feature_labels");
     for (size_t i = 0; i < json_array_size(features); i++)
-        TRY(add_column(r, reader, json_string_value(json_array_get(features, i)), err));
+        TRY(add_column(r, reader, json_string_value(json_array_get(features, i)), NULL, err));
     return OK;
 }
 
@@ -274,6 +306,23 @@ static status make_rows(tag_reader *r, const reader_request *request, const json
     return OK;
 }
 
+/* Heads, which are numbers of words, become places of their first tokens, from 1; NO_LABEL where these were cut off. */
+static void place_heads(tag_reader *r)
+{
+    int32_t *place = r->s.heads ? xmalloc((r->s.n_words + 1) * sizeof *place) : NULL;
+    for (size_t row = 0; place && row < r->s.n; row++) {
+        size_t first = r->s.at[row].first, n = r->s.at[row].n, from = r->rows.first[row];
+        for (size_t i = 0; i < n; i++)
+            place[i] = NO_LABEL;
+        for (size_t k = from; k < r->rows.first[row + 1]; k++)
+            if (r->rows.places[k] != WORD_ROWS_NONE)
+                place[r->rows.places[k]] = (int32_t)(k - from) + 1;
+        for (size_t i = first; i < first + n; i++)
+            r->s.heads[i] = r->s.heads[i] ? place[r->s.heads[i] - 1] : 0;
+    }
+    free(place);
+}
+
 static data_field row_field(const tag_reader *r, const char *name, int64_t filler)
 {
     return (data_field){.name = name,
@@ -299,6 +348,8 @@ static status describe(tag_reader *r, error *err)
         d->fields[d->n_fields++] = row_field(r, r->fields[i], tag_filler(i));
     if (r->has_labels)
         d->fields[first_tag(r)].classes = words_count(r->names[0]);
+    if (r->s.heads)
+        d->fields[d->n_fields++] = row_field(r, "head_indices", NO_LABEL);
     TRY(mem_alloc(r->s.n * sizeof *d->lengths, "the lengths of examples", &memory, err));
     d->lengths = memory;
     for (size_t i = 0; i < r->s.n; i++)
@@ -314,6 +365,7 @@ static status open_known(tag_reader *r, const reader_request *request, const jso
     if (!known || request->vocabulary->grows)
         sort_names(r);
     TRY(make_rows(r, request, known, err));
+    place_heads(r);
     r->vocabulary = vocabulary_of(r);
     return describe(r, err);
 }

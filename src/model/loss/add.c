@@ -11,6 +11,7 @@ static const struct {
     {"binary_cross_entropy", loss_binary_cross_entropy},
     {"mean_squared_error", loss_mean_squared_error},
     {"span", loss_span},
+    {"dependencies", loss_dependencies},
     {"output", loss_own_output},
 };
 

@@ -56,6 +56,7 @@ MUST_USE status loss_match(net *n, graph_val *prediction, graph_val label, error
 typedef status loss_add_fn(net *n, const net_outputs *o, const graph_val *label, graph_val *ret, error *err);
 
 loss_add_fn loss_cross_entropy, loss_span;              /* classes.c */
+loss_add_fn loss_dependencies;                          /* dependencies.c */
 loss_add_fn loss_binary_cross_entropy;                  /* binary.c */
 loss_add_fn loss_mean_squared_error, loss_own_output;   /* numbers.c */
 

@@ -197,9 +197,14 @@ static const struct {
     {"{dataset_reader: {type: 'snli', max_sequence_length: null}}", "{dataset_reader: {type: 'snli'}}",
      "! dataset_reader.max_sequence_length is ignored: a row has a length, of 512 tokens if none is given; the log "
      "says how many texts lose some\n"},
-    {"{model: {type: 'onnx', metrics: ['auc', {type: 'attachment_scores'}]}}", NULL,
-     "model.metrics[1]: {\"type\":\"attachment_scores\"} is refused: it takes two outputs of a model, heads and their "
-     "tags, and evaluations judge one"},
+    {"{dataset_reader: {type: 'universal_dependencies'}, model: {type: 'biaffine_parser', "
+     "use_mst_decoding_for_validation: true}}",
+     "{dataset_reader: {type: 'universal_dependencies', dependencies: true}, model: {type: 'biaffine_parser'}}",
+     "dataset_reader.dependencies is taken as true, as biaffine_parser reads trees\n"
+     "! model.use_mst_decoding_for_validation is ignored: each word's head is the one with the highest score, whether "
+     "they make a tree or not\n"},
+    {"{dataset_reader: {type: 'universal_dependencies', dependencies: false}, model: {type: 'biaffine_parser', "
+     "pos_tag_embedding: {}}}", NULL, "model.pos_tag_embedding: {} is refused: biaffine_parser reads words alone"},
     {"{dataset_reader: {type: 'transformer_squad', tokenizer_kwargs: {max_len: 9}}}", NULL,
      "dataset_reader.tokenizer_kwargs: {\"max_len\":9} is refused: the files of a tokenizer say how it works"},
     {"{dataset_reader: {type: 'sharded', base_reader: {token_indexers: {token_characters: {}}}}}", NULL,

@@ -218,6 +218,32 @@ static void test_universal_dependencies(void **state)
     dataset_close(&d);
 }
 
+/* A label is what a word is to its head, and where that stands in the row. */
+static void test_dependencies(void **state)
+{
+    (void)state;
+    size_t n;
+    dataset *d = records_must_open("universal_dependencies", "{dependencies: true}", tree, NULL);
+    const data_field *f = dataset_fields(d, &n);
+    assert_int_equal(n, 5);
+    assert_string_equal(f[2].name, "head_tags");
+    assert_string_equal(f[3].name, "pos_tags");
+    assert_string_equal(f[4].name, "head_indices");
+    assert_int_equal(f[2].classes, 3);
+    assert_true(f[4].varies && f[4].filler == -100);
+    EXPECT_ROW(d, 0, 2, 2, 0, 1); /* obj, obl, root */
+    EXPECT_ROW(d, 0, 3, 4, 2, 3); /* INTJ, PRON, PROPN, VERB */
+    EXPECT_ROW(d, 0, 4, 0, 1, 1);
+    EXPECT_ROW(d, 1, 4, 0, -100, -100);
+    dataset_close(&d);
+    d = records_must_open("universal_dependencies", "{dependencies: true, max_length: 2, truncate: true}",
+                          "1\tuno\t_\tX\t_\t_\t3\tdep\t_\t_\n2\tdos\t_\tX\t_\t_\t1\tdep\t_\t_\n"
+                          "3\ttres\t_\tX\t_\t_\t0\troot\t_\t_\n", NULL);
+    EXPECT_ROW(d, 0, 2, -100, 0); /* the first word's head was cut off */
+    EXPECT_ROW(d, 0, 4, -100, 1);
+    dataset_close(&d);
+}
+
 /* --- words by their pieces --- */
 
 static const char pieces_json[] =
@@ -394,6 +420,25 @@ static void test_malformed_lines(void **state)
         records_refuse(cases[i].type, "{}", cases[i].text, NULL, E_DATA, cases[i].part);
 }
 
+static void test_malformed_heads(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"_", "line 1: the head is '_'; expected a word's number, or 0 of the root"},
+        {"", "line 1: the head is ''; expected a word's number"},
+        {"1x", "line 1: the head is '1x'; expected a word's number"},
+        {"4294967296", "line 1: the head is '4294967296'; expected a word's number"},
+        {"-1", "line 1: the head is '-1'; expected a word's number"},
+        {"2", "line 1: the head is 2; expected another word of 1, or 0 of the root"},
+        {"1", "line 1: the head is 1; expected another word of 1, or 0 of the root"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *text = xasprintf("1\tAna\t_\tPROPN\t_\t_\t%s\troot\t_\t_\n", cases[i][0]);
+        records_refuse("universal_dependencies", "{dependencies: true}", text, NULL, E_DATA, cases[i][1]);
+        free(text);
+    }
+}
+
 /* What is predicted needs no tags. */
 static void test_without_labels(void **state)
 {
@@ -424,6 +469,8 @@ int main(void)
         cmocka_unit_test(test_words_are_lowered_as_those_of_the_vocabulary),
         cmocka_unit_test(test_features),
         cmocka_unit_test(test_universal_dependencies),
+        cmocka_unit_test(test_dependencies),
+        cmocka_unit_test(test_malformed_heads),
         cmocka_unit_test(test_the_first_piece_has_the_label),
         cmocka_unit_test(test_another_tokenizer_is_refused),
         cmocka_unit_test(test_a_word_of_nothing_is_the_unknown_token),

@@ -122,6 +122,8 @@ static unsigned char *mask_of(const json_t *o)
     return ret;
 }
 
+static const char *const tags_of_arcs[] = {"a", "b", "c", "d"};
+
 static scene *scene_of(const json_t *json)
 {
     static const char *const inputs[] = {"classes", "yes_no", "numbers", "tokens", "arcs"};
@@ -133,6 +135,8 @@ static scene *scene_of(const json_t *json)
                                 .is_odds = json_is_true(json_object_get(json, "odds")),
                                 .has_ignore_index = json_object_get(json, "ignore_index") != NULL,
                                 .ignore_index = integer_of(json, "ignore_index")};
+    if (s->source.input == METRIC_ARCS)
+        s->source.words = tags_of_arcs;
     s->all = (metric_batch){.examples = integer_of(json, "examples"),
                             .scores = floats_of(json, "scores"),
                             .predicted = numbers_of(json, "predicted"),

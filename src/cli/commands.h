@@ -21,6 +21,7 @@ extern const command command_inspect;
 extern const command command_status;
 extern const command command_logs;
 extern const command command_page;
+extern const command command_track;
 extern const command command_bench;
 extern const command command_tokenize;
 extern const command command_tables;

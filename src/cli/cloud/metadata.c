@@ -2,11 +2,9 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "watch/http/curl_calls.h"
 
-#define CURL_DISABLE_TYPECHECK
 #include <ctype.h>
-#include <curl/curl.h>
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,57 +18,6 @@ enum {
     WAIT_S = 60,  /* the server answers with the old value after so long */
     ETAG_BYTES = 64,
 };
-
-/* --- libcurl --- */
-
-#define CALLS(X)                                                                                   \
-    X(global_init) X(slist_append) X(slist_free_all) X(easy_init) X(easy_setopt) X(easy_getinfo)   \
-    X(easy_strerror) X(easy_cleanup) X(multi_init) X(multi_add_handle) X(multi_remove_handle)      \
-    X(multi_perform) X(multi_info_read) X(multi_poll) X(multi_wakeup) X(multi_cleanup)
-
-static struct {
-#define CALL(name) __typeof__(&curl_##name) name;
-    CALLS(CALL)
-#undef CALL
-} curl;
-
-static status find_calls(void *library, error *err)
-{
-    static const struct {
-        const char *name;
-        void *place;
-    } calls[] = {
-#define CALL(name) {"curl_" #name, &curl.name},
-        CALLS(CALL)
-#undef CALL
-    };
-    for (size_t i = 0; i < COUNT_OF(calls); i++) {
-        void *found = dlsym(library, calls[i].name);
-        if (!found)
-            return FAIL(err, E_CONFIG, "libcurl is too old: it lacks %s; 7.68 has it",
-                        calls[i].name);
-        memcpy(calls[i].place, &found, sizeof found);
-    }
-    return OK;
-}
-
-/* Debian has it twice, over OpenSSL and over GnuTLS; here one is as good as the other. */
-static status open_curl(error *err)
-{
-    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        library = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return FAIL(err, E_CONFIG,
-                    "the metadata server is asked by libcurl, which is not here: %s; "
-                    "Debian has it in libcurl4",
-                    dlerror());
-    TRY(find_calls(library, err));
-    CURLcode code = curl.global_init(CURL_GLOBAL_DEFAULT);
-    return code == CURLE_OK
-               ? OK
-               : FAIL(err, E_CONFIG, "libcurl does not begin: %s", curl.easy_strerror(code));
-}
 
 /* --- one question --- */
 
@@ -87,6 +34,7 @@ typedef struct question {
 } question;
 
 struct metadata {
+    const curl_calls *curl;
     CURLM *multi;
     struct curl_slist *headers;
     atomic_bool is_woken;
@@ -129,21 +77,21 @@ static size_t take_header(char *line, size_t size, size_t n, void *user)
     return size * n;
 }
 
-static void set_up(question *q, struct curl_slist *headers)
+static void set_up(const curl_calls *curl, question *q, struct curl_slist *headers)
 {
-    q->handle = curl.easy_init();
+    q->handle = curl->easy_init();
     BUG_ON(!q->handle);
-    curl.easy_setopt(q->handle, CURLOPT_HTTPHEADER, headers);
-    curl.easy_setopt(q->handle, CURLOPT_PROXY, "");
-    curl.easy_setopt(q->handle, CURLOPT_NOSIGNAL, 1L);
-    curl.easy_setopt(q->handle, CURLOPT_CONNECTTIMEOUT, (long)ANSWER_S);
-    curl.easy_setopt(q->handle, CURLOPT_ERRORBUFFER, q->why);
-    curl.easy_setopt(q->handle, CURLOPT_WRITEFUNCTION, take_body);
-    curl.easy_setopt(q->handle, CURLOPT_WRITEDATA, q);
-    curl.easy_setopt(q->handle, CURLOPT_HEADERFUNCTION, take_header);
-    curl.easy_setopt(q->handle, CURLOPT_HEADERDATA, q);
+    curl->easy_setopt(q->handle, CURLOPT_HTTPHEADER, headers);
+    curl->easy_setopt(q->handle, CURLOPT_PROXY, "");
+    curl->easy_setopt(q->handle, CURLOPT_NOSIGNAL, 1L);
+    curl->easy_setopt(q->handle, CURLOPT_CONNECTTIMEOUT, (long)ANSWER_S);
+    curl->easy_setopt(q->handle, CURLOPT_ERRORBUFFER, q->why);
+    curl->easy_setopt(q->handle, CURLOPT_WRITEFUNCTION, take_body);
+    curl->easy_setopt(q->handle, CURLOPT_WRITEDATA, q);
+    curl->easy_setopt(q->handle, CURLOPT_HEADERFUNCTION, take_header);
+    curl->easy_setopt(q->handle, CURLOPT_HEADERDATA, q);
 #if LIBCURL_VERSION_NUM >= 0x075700
-    curl.easy_setopt(q->handle, CURLOPT_QUICK_EXIT,
+    curl->easy_setopt(q->handle, CURLOPT_QUICK_EXIT,
                      1L); /* our end does not wait for the resolver */
 #endif
 }
@@ -154,25 +102,25 @@ static void metadata_ask(metadata *m, question *q)
     char *url = waits ? xasprintf("%s?wait_for_change=true&timeout_sec=%d&last_etag=%s", q->url,
                                   WAIT_S, q->etag)
                       : xstrdup(q->url);
-    curl.easy_setopt(q->handle, CURLOPT_URL, url); /* copied */
-    curl.easy_setopt(q->handle, CURLOPT_TIMEOUT, (long)(waits ? WAIT_S + ANSWER_S : ANSWER_S));
+    m->curl->easy_setopt(q->handle, CURLOPT_URL, url); /* copied */
+    m->curl->easy_setopt(q->handle, CURLOPT_TIMEOUT, (long)(waits ? WAIT_S + ANSWER_S : ANSWER_S));
     free(url);
     q->is_asked = true;
     q->is_google = false;
     q->bytes = 0;
     q->etag[0] = q->why[0] = '\0';
     q->due_us = clock_us() + SECOND_US; /* a server that does not wait is asked once a second */
-    curl.multi_add_handle(m->multi, q->handle);
+    m->curl->multi_add_handle(m->multi, q->handle);
 }
 
-static status metadata_judge(const question *q, CURLcode code, error *err)
+static status metadata_judge(const curl_calls *curl, const question *q, CURLcode code, error *err)
 {
     long http = 0;
-    curl.easy_getinfo(q->handle, CURLINFO_RESPONSE_CODE, &http);
+    curl->easy_getinfo(q->handle, CURLINFO_RESPONSE_CODE, &http);
     if (code == CURLE_WRITE_ERROR)
         return FAIL(err, E_IO, "'%s': an answer of more than %d bytes", q->url, METADATA_VALUE - 1);
     if (code != CURLE_OK)
-        return FAIL(err, E_IO, "'%s': %s", q->url, q->why[0] ? q->why : curl.easy_strerror(code));
+        return FAIL(err, E_IO, "'%s': %s", q->url, q->why[0] ? q->why : curl->easy_strerror(code));
     if (http != 200)
         return FAIL(err, E_IO, "'%s': answered by %ld", q->url, http);
     if (!q->is_google)
@@ -185,9 +133,9 @@ static status metadata_judge(const question *q, CURLcode code, error *err)
 
 static status metadata_take(metadata *m, question *q, CURLcode code, char *ret_value, error *err)
 {
-    curl.multi_remove_handle(m->multi, q->handle);
+    m->curl->multi_remove_handle(m->multi, q->handle);
     q->is_asked = false;
-    status st = metadata_judge(q, code, err);
+    status st = metadata_judge(m->curl, q, code, err);
     if (st != OK) {
         q->etag[0] = '\0';
         q->due_us = clock_us() + (int64_t)ANSWER_S * SECOND_US;
@@ -212,15 +160,17 @@ static const char *host(void)
 status metadata_open(const char *const *keys, size_t n, metadata **ret, error *err)
 {
     BUG_ON(n > METADATA_KEYS);
-    TRY(open_curl(err));
+    const curl_calls *curl;
+    TRY(curl_open("the metadata server", &curl, err));
     metadata *m = xcalloc(1, sizeof *m);
-    m->multi = curl.multi_init();
+    m->curl = curl;
+    m->multi = curl->multi_init();
     BUG_ON(!m->multi);
-    m->headers = curl.slist_append(NULL, "Metadata-Flavor: Google");
+    m->headers = curl->slist_append(NULL, "Metadata-Flavor: Google");
     m->n = n;
     for (size_t i = 0; i < n; i++) {
         m->questions[i].url = xasprintf("http://%s/computeMetadata/v1/%s", host(), keys[i]);
-        set_up(&m->questions[i], m->headers);
+        set_up(curl, &m->questions[i], m->headers);
     }
     *ret = m;
     return OK;
@@ -233,12 +183,12 @@ void metadata_close(metadata **m)
     for (size_t i = 0; i < (*m)->n; i++) {
         question *q = &(*m)->questions[i];
         if (q->is_asked)
-            curl.multi_remove_handle((*m)->multi, q->handle);
-        curl.easy_cleanup(q->handle);
+            (*m)->curl->multi_remove_handle((*m)->multi, q->handle);
+        (*m)->curl->easy_cleanup(q->handle);
         free(q->url);
     }
-    curl.multi_cleanup((*m)->multi);
-    curl.slist_free_all((*m)->headers);
+    (*m)->curl->multi_cleanup((*m)->multi);
+    (*m)->curl->slist_free_all((*m)->headers);
     free(*m);
     *m = NULL;
 }
@@ -261,14 +211,14 @@ status metadata_next(metadata *m, size_t *ret_key, char ret_value[METADATA_VALUE
 {
     while (!atomic_load(&m->is_woken)) {
         int pause_ms = ask_due(m), left;
-        curl.multi_perform(m->multi, &left);
-        const CURLMsg *ended = curl.multi_info_read(m->multi, &left);
+        m->curl->multi_perform(m->multi, &left);
+        const CURLMsg *ended = m->curl->multi_info_read(m->multi, &left);
         for (size_t i = 0; ended && i < m->n; i++)
             if (m->questions[i].handle == ended->easy_handle) {
                 *ret_key = i;
                 return metadata_take(m, &m->questions[i], ended->data.result, ret_value, err);
             }
-        curl.multi_poll(m->multi, NULL, 0, pause_ms, NULL);
+        m->curl->multi_poll(m->multi, NULL, 0, pause_ms, NULL);
     }
     return FAIL(err, E_ABORTED, "woken");
 }
@@ -276,5 +226,5 @@ status metadata_next(metadata *m, size_t *ret_key, char ret_value[METADATA_VALUE
 void metadata_wake(metadata *m)
 {
     atomic_store(&m->is_woken, true);
-    curl.multi_wakeup(m->multi);
+    m->curl->multi_wakeup(m->multi);
 }

@@ -6,6 +6,7 @@
 #include "cli/roles/pretrained.h"
 #include "cli/roles/rendezvous/rendezvous.h"
 #include "cli/roles/state.h"
+#include "cli/roles/tracking.h"
 #include "cli/run/devices.h"
 #include "cli/run/input_files.h"
 #include "cli/run/meeting_place.h"
@@ -371,6 +372,36 @@ static void undo_start(const process *p, status st)
         jobdir_undo_start(p->dir, p->is_alone);
 }
 
+/* Until it ends; where it ends well, what the job leaves is there as well. */
+static status run_job(process *p, error *err)
+{
+    tracking *told = NULL;
+    status st = pretrained_begin(p->o->config, p->dir, err);
+    if (st == OK)
+        st = model_facts(config_section(p->o->config, "model"), facts_check_of(p->o->config), &p->files,
+                         err);
+    if (st == OK) {
+        told = tracking_start(p->o->config, p->dir, false);
+        st = run_roles(p, err);
+    }
+    bool is_over = st == OK;
+    outcome_note(p->dir, st, err->text);
+    if (is_over)
+        st = outcome_leave(p->o->config, p->dir, p->c->origin == CLUSTER_LOCAL, err);
+    tracking_end(&told, st);
+    if (!is_over)
+        undo_start(p, st);
+    return st;
+}
+
+/* A job that was done before, whose master may have been killed as it left. */
+static void complete(process *p)
+{
+    outcome_complete(p->o->config, p->dir);
+    tracking *told = tracking_start(p->o->config, p->dir, true);
+    tracking_end(&told, OK);
+}
+
 static status roles_process_run_task(process *p, error *err)
 {
     choose_roles(p);
@@ -388,20 +419,10 @@ static status roles_process_run_task(process *p, error *err)
     err = err ? err : &mine;
     status st = roles_process_prepare_dir(p, &done, err);
     if (st == OK && done)
-        outcome_complete(p->o->config, p->dir);
+        complete(p);
     if (st != OK || done)
         return is_of_ranks(p) ? dismiss(p, st, err) : st == OK ? dismiss_cluster(p, err) : st;
-    st = pretrained_begin(p->o->config, p->dir, err);
-    if (st == OK)
-        st = model_facts(config_section(p->o->config, "model"), facts_check_of(p->o->config), &p->files,
-                         err);
-    if (st == OK)
-        st = run_roles(p, err);
-    outcome_note(p->dir, st, err->text);
-    if (st == OK)
-        return outcome_leave(p->o->config, p->dir, p->c->origin == CLUSTER_LOCAL, err);
-    undo_start(p, st);
-    return st;
+    return run_job(p, err);
 }
 
 /* Of a launcher that opened it for us; -1. */

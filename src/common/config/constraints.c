@@ -391,12 +391,42 @@ static status check_distillation(const json_t *tree, error *err)
     return OK;
 }
 
+/* The configuration is kept, printed and sent: a password must not stand in it. */
+static status check_tracker(const json_t *tracker, size_t i, error *err)
+{
+    const json_t *files = json_object_get(tracker, "artifacts"), *one;
+    const char *uri = json_string_value(json_object_get(tracker, "uri"));
+    size_t k;
+    if (uri && strncmp(uri, "http://", 7) != 0 && strncmp(uri, "https://", 8) != 0)
+        return FAIL(err, E_CONFIG, "trackers[%zu].uri: '%s' is no server's address, as http://HOST:5000", i, uri);
+    if (uri && memchr(uri, '@', strcspn(uri, "?#")))
+        return FAIL(err, E_CONFIG,
+                    "trackers[%zu].uri: names a user; MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD say who "
+                    "asks",
+                    i);
+    json_array_foreach(files, k, one)
+        if (json_string_value(one)[0] == '/' || strstr(json_string_value(one), ".."))
+            return FAIL(err, E_CONFIG, "trackers[%zu].artifacts: '%s' is no file of the job dir", i,
+                        json_string_value(one));
+    return OK;
+}
+
+static status check_trackers(const json_t *tree, error *err)
+{
+    size_t i;
+    const json_t *one;
+    json_array_foreach(json_object_get(tree, "trackers"), i, one)
+        TRY(check_tracker(one, i, err));
+    return OK;
+}
+
 status constraints_check(const json_t *tree, error *err)
 {
     for (size_t i = 0; i < option_limit_count; i++)
         TRY(check_limit(&option_limits[i], tree, err));
     TRY(check_test(tree, err));
     TRY(check_metrics(tree, err));
+    TRY(check_trackers(tree, err));
     TRY(optimizer_constraints_check(constraints_value_at(tree, "trainer.optimizer"), err));
     TRY(check_tagger(tree, err));
     TRY(check_standbys(tree, err));

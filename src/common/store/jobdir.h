@@ -1,8 +1,8 @@
 /*
  * The job dir: every path in it, the rules for starting in one, whose it is, and the small files.
  * What is in it: JOB_DIR/{config.json, job.json, state.json, live.json, timeline.jsonl, summary.json,
- * metrics.jsonl, metrics_epoch_<n>.json, metrics.json, events..., eval/, log/, checkpoint, checkpoints/, best/,
- * model.safetensors, model.onnx, model.tar.gz}.
+ * metrics.jsonl, metrics_epoch_<n>.json, metrics.json, events..., eval/, log/, track/, checkpoint, checkpoints/,
+ * best/, model.safetensors, model.onnx, model.tar.gz}.
  *
  * A master that lives touches its lock about once a second. One that does not (frozen, or cut off
  * from the files) may be followed by another with a higher start count; it finds out before its

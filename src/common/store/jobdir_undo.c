@@ -34,6 +34,7 @@ static const struct {
     {"config.json", false, false},
     {"vocabulary.json", false, false},
     {"journal", false, false},
+    {"track", false, false},
     {"metrics.jsonl", false, false},
     {"events.out.tfevents", false, true},
     {"checkpoint", false, false},

@@ -50,8 +50,7 @@ static bool is_bytes(const data_field *f)
     return f->bytes.channels || f->dtype == DT_U8;
 }
 
-/* A picture in bytes, grey or in colours. */
-static bool is_picture(const data_field *f)
+bool augment_is_picture(const data_field *f)
 {
     return augment_takes(f) && is_bytes(f) && (f->dim[0] == 1 || f->dim[0] == PICTURE_CHANNELS);
 }
@@ -82,7 +81,7 @@ status augment_check(const config *section, const data_field *fields, size_t n, 
     for (size_t i = 0; i < n; i++) {
         has_images = has_images || augment_takes(&fields[i]);
         has_moved = has_moved || augment_moves(&fields[i]);
-        has_pictures = has_pictures || is_picture(&fields[i]);
+        has_pictures = has_pictures || augment_is_picture(&fields[i]);
     }
     for (size_t i = 0; section && i < COUNT_OF(of_pictures); i++)
         if (config_has(section, of_pictures[i]) && !has_pictures)
@@ -104,7 +103,7 @@ bool augment_paints(const augment *a)
 
 size_t augment_room(const augment *a, const data_field *f)
 {
-    return picture_changes_paint(&a->changes) && is_picture(f) ? (size_t)data_field_elements(f) : 0;
+    return picture_changes_paint(&a->changes) && augment_is_picture(f) ? (size_t)data_field_elements(f) : 0;
 }
 
 /* What is shown of an image, in its own size: from there on, which may be outside. */
@@ -154,7 +153,7 @@ void augment_paint(const augment *a, const picture_draws *draws, const data_fiel
     const picture_planes p = {image, (int32_t)f->dim[0], (int32_t)f->dim[2], (int32_t)f->dim[1]};
     if (a->changes.pads && !f->is_viewed)
         crop(a, draws, f, image);
-    if (is_picture(f))
+    if (augment_is_picture(f))
         picture_changes_colours(&a->changes, draws, &p, room);
 }
 

@@ -30,6 +30,8 @@ bool augment_is_on(const augment *a);
 bool augment_takes(const data_field *f);
 /* Fields that flip and shift apply to: videos too, [C,T,H,W] or [T,C,H,W], all of whose frames move alike. */
 bool augment_moves(const data_field *f);
+/* A picture in bytes, grey or in colours: what colours and policies apply to. */
+bool augment_is_picture(const data_field *f);
 /* Is all there that `section` (NULL: nothing) asks for? E_CONFIG names what is not. */
 MUST_USE status augment_check(const config *section, const data_field *fields, size_t n, error *err);
 /* Whether it needs no number that no byte means. */

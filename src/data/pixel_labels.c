@@ -26,6 +26,23 @@ static const effect effects[] = {
     {"cutmix", .tears = true, .spoils = true},
 };
 
+static bool is_viewed(const data_field *f)
+{
+    return f->is_viewed;
+}
+
+/* What moves some images alone, or otherwise than others. */
+static const struct {
+    const char *key;
+    bool (*is_moved)(const data_field *f);
+    const char *why;
+} partial[] = {
+    {"random_resized_crop", is_viewed, "it is of pictures in files"},
+    {"random_crop", is_viewed, "of pictures in files it takes windows of another size"},
+    {"rand_augment", augment_is_picture, "it is of pictures in bytes with 1 or 3 channels"},
+    {"trivial_augment_wide", augment_is_picture, "it is of pictures in bytes with 1 or 3 channels"},
+};
+
 static bool is_asked(const config *section, const char *key)
 {
     const json_t *value = config_json(section, key);
@@ -42,7 +59,7 @@ static bool is_label(const json_t *labels, const data_field *f)
     return found;
 }
 
-/* The image or video of whose size such a field is; NULL: none. */
+/* The image or video of whose size such a field is, the first; NULL: none. */
 static const data_field *image_of(const json_t *labels, const data_field *fields, size_t n, const data_field *f)
 {
     for (size_t i = 0; f->rank >= 2 && i < n; i++) {
@@ -76,12 +93,28 @@ static status refuse(const config *section, const char *key, const data_field *f
                 path, key, image->name, f->name, height, width);
 }
 
+/* Of two images of one size. */
+static status check_images(const config *section, const data_field *a, const data_field *b, error *err)
+{
+    for (size_t k = 0; k < COUNT_OF(partial); k++)
+        if (is_asked(section, partial[k].key) && partial[k].is_moved(a) != partial[k].is_moved(b))
+            return FAIL(err, E_CONFIG, "%s.%s: would not move '%s' and '%s', images of the same %lld x %lld pixels, "
+                                       "alike, for %s; leave it out, or augment both where the data are made",
+                        config_path(section), partial[k].key, a->name, b->name, (long long)a->dim[a->rank - 2],
+                        (long long)a->dim[a->rank - 1], partial[k].why);
+    return OK;
+}
+
 status pixel_labels_check(const config *section, const json_t *labels, const data_field *fields, size_t n, error *err)
 {
     for (size_t i = 0; section && i < n; i++) {
         const data_field *f = &fields[i], *image = image_of(labels, fields, n, f);
-        if (!image || (augment_moves(f) && !is_label(labels, f))) /* another image */
+        if (!image)
             continue;
+        if (augment_moves(f) && !is_label(labels, f)) {
+            TRY(check_images(section, image, f, err));
+            continue;
+        }
         for (size_t k = 0; k < COUNT_OF(effects); k++)
             if (harms(&effects[k], f) && is_asked(section, effects[k].key))
                 return refuse(section, effects[k].key, f, image, err);

@@ -1,9 +1,12 @@
 /*
- * Labels of pixels beside images: whether what `augment` asks for would tear them apart.
+ * Labels of pixels, and other images, beside images: whether what `augment` asks for would tear them apart.
  *
  * A field [H,W] of an image's size says something of each of its pixels, and so does one [K,H,W] that is a label, or is
  * not of a type that is augmented. Only what is an image itself moves (augment.h): one that is moved or mixed no
  * longer fits what is said of its pixels, and a label that is an image by its form gets colours and rectangles.
+ *
+ * Images of one size, as colours and depths, show the same places. Most changes move them alike; some are of pictures
+ * in bytes or in files alone, and would leave or move another one otherwise.
  * Threads: any.
  */
 #ifndef TEQUIO_DATA_PIXEL_LABELS_H

@@ -76,12 +76,12 @@ static status write_trial(const study *s, const trial *best, const char *folder,
 /* Whether the folder is that trial's. */
 static bool is_kept(const char *folder, int number)
 {
-    char *path = xasprintf("%s/%s", folder, trial_file), *weights = xasprintf("%s/model.safetensors", folder);
+    char *path = xasprintf("%s/%s", folder, trial_file), *model = xasprintf("%s/model.safetensors", folder);
     json_t *tree = NULL;
-    bool is_kept = fs_exists(weights) && json_read_file(path, &tree, NULL) == OK &&
+    bool is_kept = fs_exists(model) && json_read_file(path, &tree, NULL) == OK &&
                    json_integer_value(json_object_get(tree, "trial")) == number;
     json_decref(tree);
-    free(weights);
+    free(model);
     free(path);
     return is_kept;
 }

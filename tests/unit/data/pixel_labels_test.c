@@ -1,4 +1,7 @@
-/* Labels of pixels beside images: what would tear them from their images, or spoil them, is refused by name. */
+/*
+ * Labels of pixels, and other images, beside images: what would tear them from their images, or spoil them, is
+ * refused by name.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,9 +18,9 @@
 
 enum { H = 6, W = 5 };
 
-#define ALL_KEYS                                                                                                       \
-    "random_resized_crop", "random_crop", "rand_augment", "trivial_augment_wide", "flip", "shift", "mixup", "cutmix",  \
-        "random_erasing", "color_jitter"
+static const char *const keys[] = {"random_resized_crop", "random_crop", "rand_augment", "trivial_augment_wide",
+                                   "flip", "shift", "mixup", "cutmix", "random_erasing", "color_jitter"};
+static config *asked[COUNT_OF(keys)];   /* for each alone */
 
 static const data_field image = {.name = "image", .dtype = DT_F32, .rank = 3, .dim = {3, H, W}};
 static const data_field clip = {.name = "clip", .dtype = DT_F32, .rank = 4, .dim = {3, 2, H, W}};
@@ -25,22 +28,16 @@ static const data_field clip = {.name = "clip", .dtype = DT_F32, .rank = 4, .dim
 /* What of all keys is refused beside such a field, each asked for alone; its message begins with the key. */
 static void expect_refused(const data_field *first, const data_field *f, const char *labels, const char *refused)
 {
-    static const char *const keys[] = {ALL_KEYS};
     const data_field fields[] = {*first, *f};
     json_t *names = labels ? json_pack("[s]", labels) : NULL;
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        const char *value = strcmp(keys[i], "flip") == 0 ? "true" : strcmp(keys[i], "shift") == 0 ? "2" : "{}";
-        char *text = xasprintf("{type: 'image_folder', size: 8, augment: {%s: %s}}", keys[i], value);
         char *begin = xasprintf("dataset_reader.augment.%s: ", keys[i]), *key = xasprintf(" %s ", keys[i]);
-        config *c = test_config(text);
         error err = ERROR_INIT;
-        status st = pixel_labels_check(config_section(c, "dataset_reader.augment"), names, fields, 2, &err);
+        status st = pixel_labels_check(config_section(asked[i], "dataset_reader.augment"), names, fields, 2, &err);
         if ((st == E_CONFIG) != (strstr(refused, key) != NULL))
             fail_msg("%s beside '%s': %s", keys[i], f->name, st == OK ? "goes" : err.text);
         if (st != OK && (strncmp(err.text, begin, strlen(begin)) != 0 || !strstr(err.text, f->name)))
             fail_msg("%s", err.text);
-        config_destroy(&c);
-        free(text);
         free(begin);
         free(key);
     }
@@ -87,6 +84,41 @@ static void test_others_do_not_matter(void **state)
     assert_int_equal(pixel_labels_check(NULL, NULL, &image, 1, NULL), OK);
 }
 
+/* Colours and depths of one place: what moves one of them alone is refused, what changes colours alone is not. */
+static void test_images_of_one_size_move_alike(void **state)
+{
+    (void)state;
+    const data_field colours = {.name = "colours", .dtype = DT_U8, .rank = 3, .dim = {3, H, W}};
+    const data_field depths = {.name = "depths", .dtype = DT_F32, .rank = 3, .dim = {1, H, W}};
+    data_field of_file = colours, grey = colours, smaller = depths;
+    of_file.is_viewed = true;
+    grey.name = "grey";
+    grey.dim[0] = 1;
+    smaller.dim[2] = W - 1;
+    expect_refused(&colours, &depths, NULL, " rand_augment trivial_augment_wide ");
+    expect_refused(&depths, &colours, NULL, " rand_augment trivial_augment_wide ");
+    expect_refused(&colours, &clip, NULL, " rand_augment trivial_augment_wide ");
+    expect_refused(&of_file, &depths, NULL, " random_resized_crop random_crop rand_augment trivial_augment_wide ");
+    expect_refused(&of_file, &grey, NULL, " random_resized_crop random_crop ");
+    expect_refused(&colours, &grey, NULL, "");
+    expect_refused(&colours, &smaller, NULL, "");
+}
+
+static void test_message_of_images(void **state)
+{
+    (void)state;
+    const data_field colours = {.name = "colours", .dtype = DT_U8, .rank = 3, .dim = {3, H, W}};
+    const data_field depths = {.name = "depths", .dtype = DT_F32, .rank = 3, .dim = {1, H, W}};
+    config *c = test_config("{type: 'arrays', augment: {rand_augment: {}}}");
+    error err = ERROR_INIT;
+    assert_int_equal(pixel_labels_check(config_section(c, "dataset_reader.augment"), NULL,
+                                        (data_field[]){colours, depths}, 2, &err), E_CONFIG);
+    assert_string_equal(err.text, "dataset_reader.augment.rand_augment: would not move 'depths' and 'colours', images "
+                                  "of the same 6 x 5 pixels, alike, for it is of pictures in bytes with 1 or 3 "
+                                  "channels; leave it out, or augment both where the data are made");
+    config_destroy(&c);
+}
+
 static void test_messages(void **state)
 {
     (void)state;
@@ -106,13 +138,35 @@ static void test_messages(void **state)
     config_destroy(&c);
 }
 
+static int ask(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        const char *value = strcmp(keys[i], "flip") == 0 ? "true" : strcmp(keys[i], "shift") == 0 ? "2" : "{}";
+        char *text = xasprintf("{type: 'image_folder', size: 8, augment: {%s: %s}}", keys[i], value);
+        asked[i] = test_config(text);
+        free(text);
+    }
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        config_destroy(&asked[i]);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_planes_of_classes_stay_with_their_image),
         cmocka_unit_test(test_masks_are_mirrored_alone),
         cmocka_unit_test(test_others_do_not_matter),
+        cmocka_unit_test(test_images_of_one_size_move_alike),
+        cmocka_unit_test(test_message_of_images),
         cmocka_unit_test(test_messages),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, ask, forget);
 }

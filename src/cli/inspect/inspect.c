@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/inspect/contact_sheet.h"
+#include "cli/inspect/curves_csv.h"
 #include "cli/inspect/kinds.h"
 #include "cli/inspect/text.h"
 #include "common/base/alloc.h"
@@ -163,6 +164,8 @@ static status inspect_show(const args *a, error *err)
     for (size_t i = 0; i < COUNT_OF(of_pictures); i++)
         if (args_has(a, of_pictures[i]))
             return FAIL(err, E_USAGE, "inspect: --%s is of --pictures", of_pictures[i]);
+    if (args_has(a, "csv"))
+        return curves_csv_write(a->operands[0], stdout, err);
     json_t *report = NULL;
     TRY(inspect_look(a->operands[0], !args_has(a, "no-verify"), &report, err));
     buf text = BUF_INIT;
@@ -187,6 +190,10 @@ static int run(const args *a, error *err)
 
 static const flag flags[] = {
     {.name = "json", .kind = FLAG_SWITCH, .group = "Output", .help = "Print JSON, for programs."},
+    {.name = "csv",
+     .kind = FLAG_SWITCH,
+     .group = "Output",
+     .help = "Of a job dir: print its curves as a table of comma-separated values, a row a step."},
     {.name = "no-verify",
      .kind = FLAG_SWITCH,
      .group = "Output",

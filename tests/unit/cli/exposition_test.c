@@ -7,8 +7,10 @@
 #include <cmocka.h>
 
 #include "cli/look/exposition.h"
+#include "common/base/fs.h"
 #include "common/base/json.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static json_t *parsed(const char *text)
@@ -91,12 +93,65 @@ static void jobs_that_are_gone_or_over(void **state)
     job_view_close(&views[1]);
 }
 
+/* --- what is handed out for these metrics --- */
+
+static void each_is_told(const char *text, const buf *told, int *n)
+{
+    static const char prefix[] = "tequio_";
+    for (const char *at = strstr(text, prefix); at; at = strstr(at + 1, prefix)) {
+        char wanted[80];
+        size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz_");
+        snprintf(wanted, sizeof wanted, "# TYPE %.*s ", (int)length, at);
+        if (!strstr(told->data, wanted))
+            fail_msg("nobody tells %.*s", (int)length, at);
+        ++*n;
+    }
+}
+
+/* All strings in it. */
+static void look_into(const json_t *value, const buf *told, int *n)
+{
+    const char *key;
+    json_t *inner;
+    size_t i;
+    if (json_is_string(value))
+        each_is_told(json_string_value(value), told, n);
+    json_object_foreach((json_t *)(uintptr_t)value, key, inner)
+        look_into(inner, told, n);
+    json_array_foreach(value, i, inner)
+        look_into(inner, told, n);
+}
+
+/* Grafana's board and Prometheus' alerts ask for nothing that is not told. */
+static void boards_and_alerts_know_them(void **state)
+{
+    (void)state;
+    static const char packaging[] = TEST_PACKAGING_DIR;
+    buf told = BUF_INIT, alerts = BUF_INIT;
+    json_t *board = NULL;
+    int n = 0, panels = 0;
+    char path[sizeof packaging + 64];
+    exposition_text(NULL, NULL, 0, 0, &told);
+    snprintf(path, sizeof path, "%s/grafana/tequio.json", packaging);
+    assert_int_equal(json_read_file(path, &board, NULL), OK);
+    look_into(board, &told, &panels);
+    assert_true(panels >= 15);
+    json_decref(board);
+    snprintf(path, sizeof path, "%s/prometheus/alerts.yml", packaging);
+    assert_int_equal(fs_read(path, 1 << 20, &alerts, NULL), OK);
+    each_is_told(alerts.data, &told, &n);
+    assert_true(n >= 5);
+    buf_fini(&alerts);
+    buf_fini(&told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_and_labels),
         cmocka_unit_test(a_job_of_which_nothing_was_told),
         cmocka_unit_test(jobs_that_are_gone_or_over),
+        cmocka_unit_test(boards_and_alerts_know_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,8 @@
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/wait_warning.h"
+#include "common/live/counters.h"
+#include "common/live/pulse.h"
 #include "common/store/manifest.h"
 #include "evaluator/damages.h"
 #include "evaluator/evaluation.h"
@@ -157,6 +159,7 @@ static bool has_failed(void *user)
 {
     evaluator *e = user;
     int64_t now = clock_us();
+    pulse_turn(ROLE_EVALUATOR, now);
     if (now - e->looked_us < LOOK_US)
         return false;
     e->looked_us = now;
@@ -233,12 +236,16 @@ static status evaluate_open(evaluator *e, const checkpoint *c, const char *path,
                 .final = m->final,
                 .examples = evaluation_examples(e->evaluation)};
     weights *w = NULL;
+    pulse_rest(ROLE_EVALUATOR);
     TRY(weights_of_checkpoint(c, path, &w, err));
     status st = evaluation_load(e->evaluation, w, err);
     weights_close(&w);
     TRY(st);
     TRY(evaluation_run(e->evaluation, &r.metrics, &r.figures, err));
     r.seconds = (double)(clock_us() - begin) * 1e-6;
+    counter_add(COUNTER_EVALUATOR_EVALUATIONS, 1);
+    counter_add(COUNTER_EVALUATOR_EVALUATING, clock_us() - begin);
+    counter_set(COUNTER_EVALUATOR_STEP, m->step);
     st = report_on(e, &r, err);
     metric_figures_fini(&r.figures);
     return st;
@@ -345,6 +352,8 @@ static status go_on(evaluator *e, int64_t step, int64_t newest, bool is_over, bo
                     error *err)
 {
     if (step != NONE && !e->evaluation)
+        pulse_rest(ROLE_EVALUATOR); /* data are read, an engine is built */
+    if (step != NONE && !e->evaluation)
         TRY(open_evaluation(e, !is_over, err));
     if (step != NONE && e->evaluation) {
         TRY(evaluate_step(e, step, err));
@@ -378,6 +387,8 @@ static status check_config(evaluator *e, bool *ret_differs, error *err)
 static status evaluator_look(evaluator *e, bool *ret_done, error *err)
 {
     bool done = liveness_done(&e->liveness), final, differs;
+    pulse_turn(ROLE_EVALUATOR, clock_us());
+    pulse_set_ready(ROLE_EVALUATOR, true);
     TRY(liveness_check(&e->liveness, err));
     TRY(check_config(e, &differs, err));
     if (differs)
@@ -431,6 +442,7 @@ status evaluator_run(const evaluator_options *options, error *err)
         if (liveness_done(&e.liveness)) /* else the master may not have read of them yet, and removes it */
             damages_withdraw(&e.damages);
     }
+    pulse_rest(ROLE_EVALUATOR);
     damages_fini(&e.damages);
     evaluation_close(&e.evaluation);
     events_close(&e.events);

@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/host_memory.h"
+#include "job/metrics_ports.h"
 #include "job/process/supervise.h"
 
 #include <stdint.h>
@@ -47,6 +48,7 @@ static status local_start(void *user, int i, int life, child_start *ret, error *
     ret->argv = l->argv;
     ret->envp = l->environment;
     ret->listen_fd = l->roster.tasks[i].listen_fd;
+    ret->metrics_fd = l->roster.tasks[i].metrics_fd;
     return OK;
 }
 
@@ -67,8 +69,13 @@ int local_run(const local_options *options, error *err)
     status st = deal_memory(&l, err);
     if (st == OK)
         st = roster_open(&options->shape, &l.roster, err);
-    if (st != OK)
+    if (st == OK)
+        st = metrics_ports_open(options->metrics, &l.roster, err);
+    if (st != OK) {
+        roster_close(&l.roster);
         return status_exit_code(st);
+    }
+    metrics_ports_tell(&l.roster, options->log_dir);
     supervise_options all = {.n = l.roster.n,
                              .start = local_start,
                              .user = &l,
@@ -81,6 +88,7 @@ int local_run(const local_options *options, error *err)
                              .grace_ms = options->grace_ms};
     int code = supervise(&all, err);
     forget(&l);
+    metrics_ports_forget(&l.roster, options->log_dir);
     roster_close(&l.roster);
     return code;
 }

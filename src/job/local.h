@@ -19,6 +19,7 @@ typedef struct local_options {
     const char *const *arguments;       /* of every task, without the program; NULL at the end */
     const char *const *arguments_again; /* of one that is started again; NULL: the same */
     const char *log_dir;                /* must be there */
+    const char *metrics;                /* where tasks tell their figures (metrics_ports.h); NULL: nowhere */
     const char *needs;                  /* as supervise.h has it; may be NULL */
     restart_limit restarts;             /* of each task */
     bool primary_decides;               /* as process/supervise.h has it */

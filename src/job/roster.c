@@ -25,6 +25,7 @@ void roster_plan(const roster_shape *shape, roster *ret)
                                          .host = shape->gcloud_job ? "localhost" : NULL,
                                          .port = shape->start_port ? shape->start_port + s.n : 0,
                                          .listen_fd = -1,
+                                         .metrics_fd = -1,
                                          .gpus = -1};
             s.n++;
         }
@@ -70,9 +71,12 @@ status roster_open(const roster_shape *shape, roster *ret, error *err)
 
 void roster_close(roster *s)
 {
-    for (int i = 0; i < s->n; i++)
+    for (int i = 0; i < s->n; i++) {
         if (s->tasks[i].listen_fd >= 0)
             close(s->tasks[i].listen_fd);
+        if (s->tasks[i].metrics_fd >= 0)
+            close(s->tasks[i].metrics_fd);
+    }
     free(s->tasks);
     free(s->cluster);
     *s = (roster){.n = 0};
@@ -152,7 +156,7 @@ static void put(char **e, size_t *n, char *entry)
 
 char **roster_environment(roster *s, int i, int life, const roster_words *words, char *const *base)
 {
-    enum { OWN = 10 };
+    enum { OWN = 11 };
     size_t n = 0, n_base = 0;
     while (base[n_base])
         n_base++;
@@ -164,6 +168,8 @@ char **roster_environment(roster *s, int i, int life, const roster_words *words,
     put(e, &n, xasprintf("TF_CONFIG=%s", tf_config));
     free(tf_config);
     put(e, &n, xasprintf("TEQUIO_LISTEN_FD=%d", s->tasks[i].listen_fd));
+    put(e, &n, s->tasks[i].metrics_fd < 0 ? xstrdup("TEQUIO_METRICS_FD=")
+                                          : xasprintf("TEQUIO_METRICS_FD=%d", s->tasks[i].metrics_fd));
     put(e, &n, xstrdup("OMP_WAIT_POLICY=passive"));
     put(e, &n, xasprintf("TEQUIO_SET=%s", words->settings ? words->settings : ""));
     if (words->fault)

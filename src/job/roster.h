@@ -21,6 +21,7 @@ typedef struct roster_task {
     task task;
     const char *host; /* NULL: PORTS_HOST */
     int port, listen_fd;
+    int metrics_fd;   /* where it tells its figures; -1: nowhere */
     int first_gpu, gpus; /* of its host's; gpus < 0: nobody dealt any */
 } roster_task;
 

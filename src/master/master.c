@@ -8,6 +8,8 @@
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
+#include "common/live/counters.h"
+#include "common/live/pulse.h"
 #include "common/store/jobstate.h"
 #include "common/wire/hello.h"
 
@@ -61,6 +63,15 @@ static status beat(master *m, int64_t now_us, error *err)
     return master_watch_servers(m, now_us, err);
 }
 
+static void show_life(const master *m, int64_t now)
+{
+    pulse_turn(ROLE_MASTER, now);
+    pulse_set_ready(ROLE_MASTER, m->phase >= RUN);
+    counter_set(COUNTER_MASTER_WORKERS, members_alive(&m->members));
+    if (m->accounting)
+        counter_set(COUNTER_MASTER_STEP, accounting_totals_of(m->accounting)->step);
+}
+
 static status master_tick(master *m, error *err)
 {
     int64_t now = clock_us();
@@ -82,6 +93,7 @@ static status master_tick(master *m, error *err)
     if (now - m->tick_us < SECOND_US)
         return OK;
     m->tick_us = now;
+    show_life(m, now);
     drop_silent(m, now);
     for (int32_t i = 0; i < m->o->n_servers; i++)
         if (!m->servers[i].welcomed)
@@ -134,6 +146,7 @@ static status master_loop(master *m, error *err)
         if (st == OK && m->ending.failed == OK && master_disk_is_well(m))
             st = master_try_finish(m, err);
     }
+    pulse_rest(ROLE_MASTER);
     free(sockets);
     if (st == OK && m->ending.failed != OK)
         st = FAIL(err, m->ending.failed, "%s", m->ending.failure.text);

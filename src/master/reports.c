@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
+#include "common/live/counters.h"
 #include "optim/settings.h"
 
 #include <math.h>
@@ -102,6 +103,7 @@ static status commit_one(master *m, int64_t step, uint32_t id, error *err)
         return master_cut_over(m, id, st, &why, err);
     LOG_I("CHECKPOINT", "step=%lld", (long long)step);
     master_tell(m, TIMELINE_CHECKPOINT, NULL, "the checkpoint of step %lld is complete", (long long)step);
+    counter_add(COUNTER_MASTER_CHECKPOINTS, 1);
     master_disk_took(m);
     int64_t oldest = step;
     TRY(master_oldest_checkpoint(m, &oldest, err));
@@ -195,6 +197,7 @@ status master_record(master *m, const wire_head *h, const Wire__Report *r, error
     if (said.step >= m->plan.total)
         return OK;
     int64_t done = accounting_report(m->accounting, &said);
+    counter_add(COUNTER_MASTER_REPORTS, 1);
     return done ? master_steps_done(m, before, err) : OK;
 }
 

@@ -7,6 +7,8 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
+#include "common/live/counters.h"
+#include "common/live/pulse.h"
 #include "common/store/jobend.h"
 #include "common/wire/hello.h"
 
@@ -188,12 +190,28 @@ static status look_for_end(ps *s, int64_t now, double silent_s, error *err)
     return OK;
 }
 
+static void show_life(ps *s, int64_t now)
+{
+    int64_t n = 0;
+    pulse_turn(ROLE_PS, now);
+    pulse_set_ready(ROLE_PS, s->set_up);
+    if (!s->set_up || now - s->counted_us < COUNT_US)
+        return;
+    s->counted_us = now;
+    for (int32_t p = 0; p < s->plan.declaration.flat->n_parts; p++)
+        n += table_holds(s->table, p);
+    counter_set(COUNTER_PS_PARTS, n);
+    counter_set(COUNTER_PS_BYTES, (int64_t)table_bytes(s->table));
+    counter_set(COUNTER_PS_VERSION, table_newest(s->table));
+}
+
 static status ps_tick(ps *s, error *err)
 {
     int64_t now = clock_us();
     if (now < s->tick_us)
         return OK;
     s->tick_us = now + TICK_MS * 1000 / 2;
+    show_life(s, now);
     ps_warn_of_waits(s, now);
     TRY(ps_ask_to_leave(s, now, err));
     if (s->chief.differs_us && now - s->chief.differs_us > DIFFERS_US)
@@ -321,6 +339,7 @@ status ps_run(const ps_options *options, error *err)
         s.outbox = outbox_create(OUTBOX_LIMIT, s.waker);
         LOG_D("LISTEN", "endpoint=%s", net_endpoint(s.socket));
         st = ps_loop(&s, s.ending.err);
+        pulse_rest(ROLE_PS);
         if (net_refused(s.socket))
             LOG_I("STRANGER", "refused=%" PRIu64 " in all", net_refused(s.socket));
         if (st != OK)

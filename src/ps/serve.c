@@ -6,6 +6,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/live/counters.h"
 
 #include <stdlib.h>
 
@@ -44,6 +45,7 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t unit, i
         wire_set_part_scale(&head, table_scale(s->table, part, version));
     else
         wire_set_part_batch(&head, unit);
+    counter_add(COUNTER_PS_PULLS, 1);
     ps_reply(s, to, head, weights);
     return true;
 }
@@ -124,6 +126,7 @@ void ps_drop_pulls(ps *s, int connection)
 status ps_on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err)
 {
     ps *s = user;
+    counter_add(COUNTER_PS_UPDATES, 1);
     TRY(ps_note_applied(s, part, version, err));
     cuts_applied(s->cuts, s->table, part, version);
     int64_t next = cuts_next(s->cuts);
@@ -174,6 +177,7 @@ status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)
         ps_refuse(s, &m->from, h, E_PROTOCOL, wrong.text);
         return OK;
     }
+    counter_add(COUNTER_PS_PUSHES, 1);
     ps_reply(s, &m->from,
              (wire_head){.type = WIRE_PUSHED, .part = h->part, .step = h->step, .node = h->node},
              NULL);

@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
+#include "common/live/pulse.h"
 #include "common/parts/placement.h"
 #include "common/wire/hello.h"
 #include "common/wire/shards.h"
@@ -359,6 +360,7 @@ static void say_damaged(ps *s, const char *why)
 static status ps_load(ps *s, const Wire__Setup *setup, error *err)
 {
     error why = ERROR_INIT;
+    pulse_rest(ROLE_PS); /* a shard may be large, and its disk slow */
     s->loading.is_damaged = false;
     status st = ps_set_up(s, setup, &why);
     if (st != OK && !s->loading.is_damaged)

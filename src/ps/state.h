@@ -70,13 +70,14 @@ struct ps {
     outbox *outbox;
     server_waits waits;
     server_ending ending;
+    int64_t counted_us;             /* when its parts were, for counters */
     int64_t tick_us;                /* nothing that time decides is looked at before */
     int64_t said_us;                /* when votes were last said again */
     uint64_t refused;
     log_pace refused_pace;          /* of strangers' hellos */
 };
 
-enum { TICK_MS = 200, SETTLE_PAUSE_MS = 1, WAITING_MAX = 4096, SAY_AGAIN_US = 1000000 };
+enum { TICK_MS = 200, SETTLE_PAUSE_MS = 1, WAITING_MAX = 4096, SAY_AGAIN_US = 1000000, COUNT_US = 1000000 };
 
 /* A chief of another configuration may be the wrong one, and replaced by the right one. */
 enum { DIFFERS_US = 3 * 1000000 };

@@ -4,6 +4,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
+#include "common/live/counters.h"
 #include "worker/blame.h"
 #include "worker/inputs.h"
 #include "worker/lane_exec.h"
@@ -42,6 +43,7 @@ struct lane {
     size_t filled_variant;          /* by which that will be computed */
     int64_t begin_us;               /* since then... */
     int64_t waited_us;              /* ...in it, for weights: says nothing about this lane */
+    int64_t loaded_us;              /* ...in it, for examples */
 };
 
 static void lane_grad_is_back(span *s)
@@ -240,8 +242,10 @@ static status fill_now(lane *l, error *err)
     bool is_filled = l->filled.batch.n == now.batch.n && l->filled.weight == now.weight &&
                      l->filled.batch.batch_id == now.batch.batch_id;
     l->filled.batch.n = 0;
+    int64_t begin = clock_us();
     if (!is_filled)
         TRY(lane_fill(l, &now, err));
+    l->loaded_us += clock_us() - begin;
     l->filled = now;
     return OK;
 }
@@ -298,12 +302,22 @@ static status fill_scaled(lane *l, error *err)
     return st == OK ? fill_now(l, err) : st;
 }
 
+static void count_slot(const lane *l)
+{
+    counter_add(COUNTER_WORKER_SLOTS, 1);
+    counter_add(COUNTER_WORKER_EXAMPLES, l->now.batch.n);
+    counter_add(COUNTER_WORKER_LOADING, l->loaded_us);
+    counter_add(COUNTER_WORKER_WAITING, l->waited_us);
+    counter_add(COUNTER_WORKER_COMPUTING, clock_us() - l->begin_us - l->loaded_us - l->waited_us);
+}
+
 static status lane_compute(lane *l, error *err)
 {
     l->begin_us = clock_us();
-    l->waited_us = 0;
+    l->waited_us = l->loaded_us = 0;
     TRY(fill_scaled(l, err));
     TRY(lane_run_slot(l, err));
+    count_slot(l);
     note done = note_of(l, NOTE_DONE, 0);
     lane_notes_post(l->o.shared.notes, &done);
     return OK;
@@ -312,6 +326,7 @@ static status lane_compute(lane *l, error *err)
 /* The next slot, once the borrowed spans of the gradient slab are back; false: stop. */
 static bool next_slot(lane *l)
 {
+    int64_t begin = clock_us();
     pthread_mutex_lock(&l->lock);
     l->busy = false;
     pthread_cond_broadcast(&l->changed);
@@ -325,6 +340,7 @@ static bool next_slot(lane *l)
         l->busy = true;
     }
     pthread_mutex_unlock(&l->lock);
+    counter_add(COUNTER_WORKER_IDLE, clock_us() - begin);
     return go;
 }
 

@@ -6,6 +6,8 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/live/counters.h"
+#include "common/live/pulse.h"
 #include "common/store/jobend.h"
 #include "worker/share.h"
 
@@ -53,6 +55,7 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
     w->waits.progress_us = clock_us();
     LOG_I("BEGIN", "step=%lld era=%u slots=%zu lanes=%d", (long long)m->start_step, h->era,
           m->n_slots, w->o->n_lanes);
+    pulse_rest(ROLE_WORKER); /* lanes build their engines */
     return w->mode->begin(w, m, &s, err);
 }
 
@@ -244,11 +247,20 @@ static status say_delivered(worker *w, bool again, error *err)
     return is_heard && w->mode->say_delivered ? w->mode->say_delivered(w, again, err) : OK;
 }
 
+static void show_life(const worker *w, int64_t now)
+{
+    int64_t held = w->has_view ? w->mode->held(w) : -1;
+    pulse_turn(ROLE_WORKER, now);
+    pulse_set_ready(ROLE_WORKER, held >= 0);
+    counter_set(COUNTER_WORKER_VERSION, held);
+}
+
 static status worker_tick(worker *w, error *err)
 {
     int64_t now = clock_us();
     if (now - w->waits.looked_us >= TICK_MS * 1000) {
         w->waits.looked_us = now;         /* not at every message of a step */
+        show_life(w, now);
         worker_warn_of_waits(w, now);
     }
     TRY(ask_to_leave(w, now, err));
@@ -347,6 +359,7 @@ status worker_run(const worker_options *options, error *err)
     status st = worker_build(&w, w.ending.err);
     if (st == OK)
         st = loop(&w, w.ending.err);
+    pulse_rest(ROLE_WORKER);
     if (st != OK)
         say_failed(&w, st, w.ending.err);
     log_bytes_read(&w);

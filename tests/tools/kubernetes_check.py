@@ -40,10 +40,13 @@ def check_pod(name, template, objects):
     spec = template["spec"]
     (container,) = spec["containers"]
     assert container["name"] == "tensorflow", "the operator looks for that container"
-    (port,) = container["ports"]
-    assert port == {"name": "tfjob-port", "containerPort": 2222}, port
-    probe = container.get("readinessProbe")
-    assert not probe or probe["tcpSocket"]["port"] == port["name"], "a probe of another port"
+    assert container["ports"][0] == {"name": "tfjob-port", "containerPort": 2222}, container["ports"]
+    ports = {p["name"]: p["containerPort"] for p in container["ports"]}
+    assert len(ports) == len(set(ports.values())) == len(container["ports"]), "two ports of one name or number"
+    for probe in (container.get(kind) for kind in ("readinessProbe", "livenessProbe")):
+        for how, wanted in (("tcpSocket", "tfjob-port"), ("httpGet", "metrics")):
+            assert not probe or how not in probe or probe[how]["port"] == wanted, "a probe of another port"
+            assert not probe or how not in probe or wanted in ports, "a probe of a port that the pod has not"
 
     names = {kind: {o["metadata"]["name"] for o in objects if o["kind"] == kind}
              for kind in ("ConfigMap", "Secret", "PersistentVolumeClaim")}

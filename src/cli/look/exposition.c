@@ -2,6 +2,7 @@
 
 #include "cli/inspect/text.h"
 #include "common/base/alloc.h"
+#include "watch/metrics/sample.h"
 
 #include <string.h>
 
@@ -27,30 +28,10 @@ static const struct {
 /* As job_view and state.json have them. */
 static const char *const states[] = {"running", "finished", "unfinished", "preempted", "failed"};
 
-static void add_head(const char *name, const char *type, const char *help, buf *ret)
-{
-    buf_addf(ret, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-static void add_escaped(const char *value, buf *ret)
-{
-    for (; *value; value++)
-        if (*value == '\n')
-            buf_adds(ret, "\\n");
-        else
-            buf_addf(ret, *value == '"' || *value == '\\' ? "\\%c" : "%c", *value);
-}
-
 /* `label` NULL: the run is the only one. */
 static void add_sample(const char *name, const char *dir, const char *label, const char *of, double value, buf *ret)
 {
-    buf_addf(ret, "%s{run=\"", name);
-    add_escaped(dir, ret);
-    if (label) {
-        buf_addf(ret, "\",%s=\"", label);
-        add_escaped(of, ret);
-    }
-    buf_addf(ret, "\"} %.17g\n", value);
+    sample_add(name, (const sample_label[]){{"run", dir}, {label, of}}, label ? 2 : 1, value, ret);
 }
 
 /* The master is at work: what it told last is how things stand. */
@@ -61,7 +42,7 @@ static bool lives(const job_view *v)
 
 static void add_figure(size_t which, char *const *dirs, const job_view *views, size_t n, buf *ret)
 {
-    add_head(figures[which].name, figures[which].type, figures[which].help, ret);
+    sample_head(figures[which].name, figures[which].type, figures[which].help, ret);
     for (size_t i = 0; i < n; i++) {
         const json_t *value = json_object_get(views[i].live, figures[which].key);
         if (json_is_number(value) && (!figures[which].of_life || lives(&views[i])))
@@ -71,14 +52,14 @@ static void add_figure(size_t which, char *const *dirs, const job_view *views, s
 
 static void add_readable(char *const *dirs, const job_view *views, size_t n, buf *ret)
 {
-    add_head("tequio_readable", "gauge", "1 for a job dir that can be read.", ret);
+    sample_head("tequio_readable", "gauge", "1 for a job dir that can be read.", ret);
     for (size_t i = 0; i < n; i++)
         add_sample("tequio_readable", dirs[i], NULL, NULL, views[i].job != NULL, ret);
 }
 
 static void add_states(char *const *dirs, const job_view *views, size_t n, buf *ret)
 {
-    add_head("tequio_state", "gauge", "1 for the state of the job, 0 for all others.", ret);
+    sample_head("tequio_state", "gauge", "1 for the state of the job, 0 for all others.", ret);
     for (size_t i = 0; i < n; i++)
         for (size_t s = 0; views[i].job && s < COUNT_OF(states); s++)
             add_sample("tequio_state", dirs[i], "state", states[s],
@@ -88,7 +69,8 @@ static void add_states(char *const *dirs, const job_view *views, size_t n, buf *
 static void add_validation(char *const *dirs, const job_view *views, size_t n, buf *ret)
 {
     static const char prefix[] = "validation_";
-    add_head("tequio_validation", "gauge", "Metrics of validation data, of the newest epoch that was evaluated.", ret);
+    sample_head("tequio_validation", "gauge", "Metrics of validation data, of the newest epoch that was evaluated.",
+                ret);
     for (size_t i = 0; i < n; i++) {
         const char *key;
         json_t *value;
@@ -104,7 +86,7 @@ static void add_validation(char *const *dirs, const job_view *views, size_t n, b
 
 static void add_age(char *const *dirs, const job_view *views, size_t n, double now, buf *ret)
 {
-    add_head("tequio_told_seconds", "gauge", "Time since the master told of the job; it does so every two seconds.",
+    sample_head("tequio_told_seconds", "gauge", "Time since the master told of the job; it does so every two seconds.",
              ret);
     for (size_t i = 0; i < n; i++) {
         const json_t *time = json_object_get(views[i].live, "time");
@@ -115,7 +97,7 @@ static void add_age(char *const *dirs, const job_view *views, size_t n, double n
 
 static void add_waits(char *const *dirs, const job_view *views, size_t n, buf *ret)
 {
-    add_head("tequio_waits", "gauge", "For how many the job waits since a second or longer.", ret);
+    sample_head("tequio_waits", "gauge", "For how many the job waits since a second or longer.", ret);
     for (size_t i = 0; i < n; i++) {
         const json_t *waits = json_object_get(views[i].live, "waits");
         if (lives(&views[i]) && waits)
@@ -140,7 +122,7 @@ static void add_tasks(const char *name, const char *help, task_value *value_of, 
                       const job_view *views, size_t n, buf *ret)
 {
     static const char *const kinds[] = {"servers", "workers"};
-    add_head(name, "gauge", help, ret);
+    sample_head(name, "gauge", help, ret);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; lives(&views[i]) && k < COUNT_OF(kinds); k++) {
             size_t at;

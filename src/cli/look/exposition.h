@@ -9,8 +9,6 @@
 
 #include "cli/look/job_view.h"
 
-#define EXPOSITION_TYPE "text/plain; version=0.0.4; charset=utf-8"
-
 /* `dirs` and `views` are [n]; of a job that cannot be read the view is empty; `now`: seconds since 1970. */
 void exposition_text(char *const *dirs, const job_view *views, size_t n, double now, buf *ret);
 

@@ -6,6 +6,7 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/store/timeline.h"
+#include "watch/metrics/sample.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,7 +148,7 @@ static void tell_metrics(const page_jobs *jobs, http_answer *ret)
             views[i] = (job_view){0}; /* a sample says so */
     clock_gettime(CLOCK_REALTIME, &now);
     exposition_text(jobs->dirs, views, jobs->n, (double)now.tv_sec + (double)now.tv_nsec / 1e9, &text);
-    answer_text(EXPOSITION_TYPE, 200, &text, ret);
+    answer_text(SAMPLE_TYPE, 200, &text, ret);
     for (size_t i = 0; i < jobs->n; i++)
         job_view_close(&views[i]);
     free(views);

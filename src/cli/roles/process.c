@@ -2,6 +2,7 @@
 
 #include "cli/roles/endpoints.h"
 #include "cli/roles/faults.h"
+#include "cli/roles/metrics_server.h"
 #include "cli/roles/outcome.h"
 #include "cli/roles/pretrained.h"
 #include "cli/roles/rendezvous/rendezvous.h"
@@ -402,7 +403,7 @@ static void complete(process *p)
     tracking_end(&told, OK);
 }
 
-static status roles_process_run_task(process *p, error *err)
+static status roles_process_run_task(process *p, metrics_server *metrics, error *err)
 {
     choose_roles(p);
     TRY(choose_devices(p, err));
@@ -412,6 +413,7 @@ static status roles_process_run_task(process *p, error *err)
         say_rank(p);
     }
     TRY(find_key(p, err));
+    TRY(metrics_server_begin(p, metrics, err));
     if (!p->is_master)
         return run_roles(p, err);
     bool done = false;
@@ -436,7 +438,9 @@ status process_run(const process_options *options, error *err)
 {
     process p = {.o = options, .c = options->cluster, .listen_fd = inherited_fd()};
     pthread_mutex_init(&p.lock, NULL);
-    status st = roles_process_run_task(&p, err);
+    metrics_server metrics = {.server = NULL};
+    status st = roles_process_run_task(&p, &metrics, err);
+    metrics_server_end(&metrics);
     log_set_task("tequio"); /* what it was is gone with `p` */
     jobkey_wipe(&p.key, sizeof p.key);
     rendezvous_end(&p.met);

@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/run/model_archive.h"
+#include "cli/run/page_beside.h"
 #include "cli/run/settings.h"
 #include "job/spec/flags.h"
 
@@ -82,7 +83,10 @@ static status resolve_config(const args *train, submit_request *o, error *err)
 {
     o->config_path = train->operands[0];
     o->overrides = args_text(train, "overrides");
-    o->settings = settings_of(train, NULL, o->memory);
+    const char *more[] = {NULL, NULL}, *metrics = args_text(train, "metrics");
+    if (metrics) /* targets want to know */
+        more[0] = arena_printf(o->memory, "distributed.metrics=\"%s\"", *metrics ? metrics : PAGE_PLACE);
+    o->settings = settings_of(train, more, o->memory);
     config_source source = {.path = o->config_path, .overrides = o->overrides, .settings = o->settings,
                             .read_archive = model_archive_config};
     TRY(config_load(&source, &o->resolved, err));

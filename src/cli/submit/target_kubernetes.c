@@ -3,6 +3,7 @@
 #include "cli/submit/target.h"
 #include "job/kubernetes/claim_files.h"
 #include "job/kubernetes/run.h"
+#include "watch/http/listen.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@ typedef struct kubernetes_target {
     const char *const *arguments;
     const char *job_dir;
     const char *config;
+    int metrics_port;   /* 0: pods cannot be asked */
     bool has_files_pod; /* claim_files.h */
 } kubernetes_target;
 
@@ -40,11 +42,29 @@ static const char *const *arguments_in_pods(const launch *l, const char *job_dir
     return own;
 }
 
+/* Probes come from outside of the pod, to a port that is known. */
+static status find_metrics(const submit_request *o, int *ret_port, error *err)
+{
+    const char *place = config_str(o->resolved, "distributed.metrics");
+    bool is_local = false;
+    int port = 0;
+    if (place)
+        TRYF(http_place_read(place, &port, &is_local, err), err, "distributed.metrics");
+    if (port && is_local)
+        fprintf(stderr,
+                "tequio: submit: distributed.metrics is %s, which nobody outside of a pod can reach: no probe asks "
+                "there; *:%d can be reached\n",
+                place, port);
+    *ret_port = is_local ? 0 : port;
+    return OK;
+}
+
 static status prepare(launch *l, error *err)
 {
     arena *memory = l->request->memory;
     kubernetes_target *t = arena_alloc(memory, sizeof *t);
     TRY(kubernetes_name(&l->request->job, submit_trial(), t->name, err));
+    TRY(find_metrics(l->request, &t->metrics_port, err));
     TRY(kubernetes_claims(args_text(l->args, "claims"), memory, &t->claims, err));
     t->job_dir = dir_in_pods(l->request);
     t->arguments = arguments_in_pods(l, t->job_dir);
@@ -70,6 +90,7 @@ static kubernetes_options target_kubernetes_options_of(const launch *l)
         .job_dir = t->job_dir,
         .trial = submit_trial(),
         .claims = t->claims,
+        .metrics_port = t->metrics_port,
         .plain_jobs = args_has(l->args, "plain-jobs"),
         .any_gpu = args_has(l->args, "any-gpu"),
         .is_secured = o->is_secured && job_tasks(&o->job) > 1,

@@ -43,6 +43,7 @@ static int target_local_run(const launch *l, error *err)
         .arguments = o->arguments,
         .arguments_again = o->arguments_again,
         .log_dir = l->logs,
+        .metrics = config_str(o->resolved, "distributed.metrics"),
         .restarts = target_task_restarts(l),
         .limit_ms = (int64_t)(o->job.max_running_s * 1000),
         .grace_ms = TARGET_GRACE_MS,

@@ -103,14 +103,21 @@ static bool is_in_cluster(const cluster *c)
     return c->origin != CLUSTER_LOCAL;
 }
 
+/* Of a flag that may come without a place: one of the loopback interface then. */
+static const char *place_setting(const char *key, const char *place, char *ret, size_t bytes)
+{
+    snprintf(ret, bytes, "%s=\"%s\"", key, *place ? place : PAGE_PLACE);
+    return ret;
+}
+
 static status load_config(train_job *j, error *err)
 {
     static const char *const keys[SHAPE_FLAGS] = {"distributed.workers", "distributed.ps",
                                                   "distributed.evaluators",
                                                   "distributed.start_port",
                                                   "distributed.max_restarts"};
-    char text[COUNT_OF(keys)][64], meeting[512], page[512];
-    const char *settings[COUNT_OF(keys) + 5] = {NULL};
+    char text[COUNT_OF(keys)][64], meeting[512], page[512], metrics[512];
+    const char *settings[COUNT_OF(keys) + 6] = {NULL};
     size_t n = 0;
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (args_has(j->args, shape_flags[i])) {
@@ -125,11 +132,10 @@ static status load_config(train_job *j, error *err)
                  args_text(j->args, "rendezvous"));
         settings[n++] = meeting;
     }
-    if (args_has(j->args, "page")) {
-        const char *place = args_text(j->args, "page");
-        snprintf(page, sizeof page, "distributed.page=\"%s\"", *place ? place : PAGE_PLACE);
-        settings[n++] = page;
-    }
+    if (args_has(j->args, "page"))
+        settings[n++] = place_setting("distributed.page", args_text(j->args, "page"), page, sizeof page);
+    if (args_has(j->args, "metrics"))
+        settings[n++] = place_setting("distributed.metrics", args_text(j->args, "metrics"), metrics, sizeof metrics);
     if (args_has(j->args, "gce-maintenance"))
         settings[n] = "distributed.gce_maintenance=true";
     arena *memory = arena_create();
@@ -389,6 +395,10 @@ static const flag train_flags[] = {
     {"dry-run", 0, FLAG_SWITCH, NULL, SHOW,
      "Print parameters, FLOPs, memory, parts per server and steps; do not train.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON.", 0, 0},
+    {"metrics", 0, FLAG_OPTION, "HOST:PORT", SHOW,
+     "Let every task serve its figures to Prometheus, on this machine's loopback interface unless told where "
+     "(distributed.metrics); JOB_DIR/log/prometheus.json says where those of a cluster on this machine do.",
+     0, 0},
     {"page", 0, FLAG_OPTION, "HOST:PORT", SHOW,
      "Serve the job's page as long as it runs, on this machine's loopback interface unless told where, and print its "
      "address (distributed.page).",

@@ -95,7 +95,8 @@ status trial_processes_start(trial_processes *t, int number, char *const *argv, 
                          .log_path = log_path,
                          .argv = argv,
                          .envp = environment,
-                         .listen_fd = -1};
+                         .listen_fd = -1,
+                         .metrics_fd = -1};
     status st = child_run(&p->child, &start, err);
     for (char **e = environment; *e; e++)
         free(*e);

@@ -16,6 +16,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/descriptors.h"
+#include "common/live/counters.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -276,6 +277,8 @@ static status send_now(net_socket *s, const net_peer *to, const void *head, span
 {
     bool more = payload && payload->bytes;
     extent lent;
+    counter_add(COUNTER_SENT_MESSAGES, 1);
+    counter_add(COUNTER_SENT_BYTES, NET_HEAD + (more ? (int64_t)payload->bytes : 0));
     if (more && shared_lend(s->shared, to, payload, &lent))
         return send_extent(s, to, head, &lent, err);
     bool sent = send_head(s, to, head, more);
@@ -312,6 +315,7 @@ status net_send(net_socket *s, const net_peer *to, const void *head, span *paylo
 static void drop_rest(net_socket *s)
 {
     s->dropped++;
+    counter_add(COUNTER_DROPPED_MESSAGES, 1);
     zmq_msg_t msg;
     while (socket_has_more(s->socket)) {
         zmq_msg_init(&msg);
@@ -415,6 +419,8 @@ bool net_receive(net_socket *s, net_message *ret)
         ret->payload = NULL;
         switch (receive_one(s, ret)) {
         case FRAME_OK:
+            counter_add(COUNTER_RECEIVED_MESSAGES, 1);
+            counter_add(COUNTER_RECEIVED_BYTES, NET_HEAD + (ret->payload ? (int64_t)span_bytes(ret->payload) : 0));
             if (s->fault)
                 fault_on_receive(s->fault, ret->head);
             return true;

@@ -39,6 +39,7 @@ typedef struct kubernetes_options {
     const char *config;             /* what KUBERNETES_CONFIG holds */
     const char *job_dir;            /* in the pods, absolute */
     const kubernetes_claim *claims; /* that are there */
+    int metrics_port;               /* where pods can be asked how they are (distributed.metrics); 0: nowhere */
     bool plain_jobs;                /* no operator is needed */
     bool any_gpu;                   /* nodes need not say the type of their GPUs as GKE does */
     bool is_secured;                /* there will be the Secret */

@@ -176,12 +176,31 @@ static json_t *all_environment(const kubernetes_options *o, json_t *more)
     return r;
 }
 
+/* Of the server that tells a task's figures (watch/metrics/task_metrics.h), which begins when devices were found. */
+static json_t *http_probe(const char *path, int first_s, int failures)
+{
+    return json_pack("{s:{s:s, s:s}, s:i, s:i, s:i, s:i}", "httpGet", "path", path, "port", POD_METRICS_PORT,
+                     "initialDelaySeconds", first_s, "periodSeconds", 10, "timeoutSeconds", 5, "failureThreshold",
+                     failures);
+}
+
 /* A probe hides a pod's name until it listens. Servers listen at once, and the master when it has
  * found them; but workers that host servers look each other up first, and would wait for one
  * another. */
 static bool is_dialled(const kubernetes_options *o, role r)
 {
     return r == ROLE_PS || (r == ROLE_MASTER && job_tasks(o->job) > 1);
+}
+
+/* The operator's Services name ready pods only, and a task is at work only when it has found others: there, to be ready
+ * is to listen. */
+static json_t *readiness(const kubernetes_options *o, role r)
+{
+    if (o->metrics_port && o->plain_jobs)
+        return http_probe("/readyz", 0, 3);
+    if (is_dialled(o, r))
+        return json_pack("{s:{s:s}, s:i}", "tcpSocket", "port", POD_PORT, "periodSeconds", 10);
+    return NULL;
 }
 
 static json_t *container(const kubernetes_options *o, role r, json_t *mounts, json_t *environment)
@@ -195,10 +214,14 @@ static json_t *container(const kubernetes_options *o, role r, json_t *mounts, js
     json_object_set_new(
         c, "ports", json_pack("[{s:s, s:i}]", "name", POD_PORT, "containerPort", KUBERNETES_PORT));
     json_object_set_new(c, "resources", resources(&o->job->pools[r]));
-    if (is_dialled(o, r))
-        json_object_set_new(
-            c, "readinessProbe",
-            json_pack("{s:{s:s}, s:i}", "tcpSocket", "port", POD_PORT, "periodSeconds", 10));
+    if (o->metrics_port)
+        json_array_append_new(json_object_get(c, "ports"), json_pack("{s:s, s:i}", "name", POD_METRICS_PORT,
+                                                                     "containerPort", o->metrics_port));
+    json_t *is_ready = readiness(o, r);
+    if (is_ready)
+        json_object_set_new(c, "readinessProbe", is_ready);
+    if (o->metrics_port)
+        json_object_set_new(c, "livenessProbe", http_probe("/healthz", 60, 6));
     json_object_set_new(c, "volumeMounts", mounts);
     return c;
 }

@@ -23,4 +23,6 @@ const char *pod_image(const kubernetes_options *o, role r);
 #define POD_CONTAINER "tensorflow" /* the training operator looks for these two */
 #define POD_PORT      "tfjob-port"
 
+#define POD_METRICS_PORT "metrics"
+
 #endif

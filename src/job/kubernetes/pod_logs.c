@@ -52,7 +52,8 @@ static status open_log(pod_logs *f, pod_log *p, task t, error *err)
                          .program = "kubectl",
                          .argv = (char *const *)(uintptr_t)argv,
                          .envp = environ,
-                         .listen_fd = -1};
+                         .listen_fd = -1,
+                         .metrics_fd = -1};
     status st = child_run(&p->child, &start, err);
     p->is_open = st == OK;
     p->is_closed = false;

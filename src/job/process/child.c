@@ -28,6 +28,8 @@ _Noreturn static void become(const child_start *start, int input, const int *pip
     dup2(pipes[1], STDERR_FILENO);
     if (start->listen_fd >= 0)
         fcntl(start->listen_fd, F_SETFD, 0);
+    if (start->metrics_fd >= 0)
+        fcntl(start->metrics_fd, F_SETFD, 0);
     const char *program = start->program ? start->program : "/proc/self/exe";
     execvpe(program, start->argv, start->envp);
     const char *hint = start->program || errno != ENOENT ? "" : "; is /proc mounted?";

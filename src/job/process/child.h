@@ -47,7 +47,7 @@ typedef struct child_start {
     char *const *argv;   /* argv[0] included */
     char *const *envp;
     const char *input;   /* for its standard input, which then stays open; NULL: it has none */
-    int listen_fd; /* the one descriptor it inherits, or -1 */
+    int listen_fd, metrics_fd; /* the descriptors it inherits, or -1 */
 } child_start;
 
 /* Tells a line: `stream` 0 or 1; a bar's redrawing is no line for logs. */

@@ -250,7 +250,7 @@ static void read_signals(supervision *s)
 /* The first life of task i, or the next one. */
 static status start_task(supervision *s, int i, error *err)
 {
-    child_start start = {.listen_fd = -1};
+    child_start start = {.listen_fd = -1, .metrics_fd = -1};
     TRY(s->options->start(s->options->user, i, 1 + s->restarts[i].n, &start, err));
     char name[TASK_NAME];
     char *path = xasprintf("%s/%s.log", s->options->log_dir, task_name(start.task, name));

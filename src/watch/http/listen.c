@@ -1,6 +1,7 @@
 #include "watch/http/listen.h"
 
 #include "common/base/alloc.h"
+#include "common/cluster/cluster.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -11,14 +12,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 64, HOST_BYTES = 256, PORT_BYTES = 8, PORT_LAST = 65535 };
+enum { BACKLOG = 64, HOST_BYTES = 256, PORT_BYTES = 8 };
 
 /* --- what a place says --- */
 
 static bool is_port(const char *text)
 {
     size_t digits = strspn(text, "0123456789");
-    return digits && digits < 6 && !text[digits] && atoi(text) <= PORT_LAST;
+    return digits && digits < 6 && !text[digits] && atoi(text) <= PORT_MOST;
 }
 
 /* `ret_host` is empty for all addresses. */
@@ -36,6 +37,15 @@ static status split(const char *place, char ret_host[HOST_BYTES], char ret_port[
     snprintf(ret_port, PORT_BYTES, "%s", port);
     if (strcmp(ret_host, "*") == 0)
         ret_host[0] = '\0';
+    return OK;
+}
+
+status http_place_read(const char *place, int *ret_port, bool *ret_is_local, error *err)
+{
+    char host[HOST_BYTES], port[PORT_BYTES];
+    TRY(split(place, host, port, err));
+    *ret_port = atoi(port);
+    *ret_is_local = host_is_loopback(host);
     return OK;
 }
 

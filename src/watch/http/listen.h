@@ -20,6 +20,9 @@ typedef struct http_place {
 
 #define HTTP_NOWHERE {.fd = -1}
 
+/* What a place says: its port, and whether none but this host could reach it. E_CONFIG: it is none. */
+MUST_USE status http_place_read(const char *place, int *ret_port, bool *ret_is_local, error *err);
+
 /* E_CONFIG: it is no place, not of this host, or in use. */
 MUST_USE status http_listen(const char *place, http_place *ret, error *err);
 void http_place_close(http_place *p);

@@ -165,6 +165,24 @@ static void test_files_that_hold_no_key(void **state)
     free(path);
 }
 
+/* The same on every host, and neither the key nor another use's. */
+static void test_tokens(void **state)
+{
+    (void)state;
+    jobkey k = counting_key();
+    char page[JOBKEY_TEXT], again[JOBKEY_TEXT], metrics[JOBKEY_TEXT], key[JOBKEY_TEXT];
+    jobkey_derive_token(&k, JOBKEY_PAGE, page);
+    jobkey_derive_token(&k, JOBKEY_PAGE, again);
+    jobkey_derive_token(&k, JOBKEY_METRICS, metrics);
+    jobkey_text(&k, key);
+    assert_string_equal(page, again);
+    assert_int_equal(strlen(page), JOBKEY_TEXT - 1);
+    assert_string_not_equal(page, metrics);
+    assert_string_not_equal(page, key);
+    assert_true(jobkey_equal_bytes(page, again, JOBKEY_TEXT));
+    assert_false(jobkey_equal_bytes(page, metrics, JOBKEY_TEXT));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_key),
         cmocka_unit_test(test_keys_are_random),
         cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_files_that_others_may_use),
         cmocka_unit_test(test_files_that_hold_no_key),

@@ -1,0 +1,162 @@
+#include "watch/metrics/task_metrics.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/live/counters.h"
+#include "common/live/pulse.h"
+#include "watch/metrics/sample.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *const task_metrics_open_paths[] = {"/healthz", "/readyz", NULL};
+
+/* --- samples --- */
+
+static void add_of_task(const char *name, task t, double value, buf *ret)
+{
+    char task_text[TASK_NAME];
+    sample_add(name, (const sample_label[]){{"role", role_name(t.role)}, {"task", task_name(t, task_text)}}, 2, value,
+               ret);
+}
+
+static const task *task_of(const task_metrics *m, int of)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (of == COUNTER_OF_ANY || (int)m->tasks[i].role == of)
+            return &m->tasks[i];
+    return NULL;
+}
+
+static void add_counters(const task_metrics *m, buf *ret)
+{
+    for (size_t c = 0; c < COUNTER_COUNT; c++) {
+        const counter_row *row = &counter_rows[c];
+        const task *t = task_of(m, row->of);
+        if (!t)
+            continue;
+        sample_head(row->name, row->type, row->help, ret);
+        add_of_task(row->name, *t, (double)counter_get((counter)c) * row->unit, ret);
+    }
+}
+
+/* --- the process, by the names that Prometheus's own libraries give --- */
+
+/* Seconds since 1970; 0: /proc does not say. */
+static double start_time(void)
+{
+    char text[1024];
+    unsigned long long ticks = 0;
+    struct timespec wall, boot;
+    FILE *f = fopen("/proc/self/stat", "re");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f)
+        fclose(f);
+    text[n] = '\0';
+    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    if (!at || sscanf(at, "%llu", &ticks) != 1)
+        return 0;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    return (double)wall.tv_sec - (double)boot.tv_sec + (double)(wall.tv_nsec - boot.tv_nsec) / 1e9 +
+           (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+static double resident_bytes(void)
+{
+    unsigned long long all, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%llu %llu", &all, &resident) != 2)
+        resident = 0;
+    if (f)
+        fclose(f);
+    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+static void add_process(const task_metrics *m, buf *ret)
+{
+    const struct {
+        const char *name, *type, *help;
+        double value;
+    } rows[] = {
+        {"process_resident_memory_bytes", "gauge", "Memory of the process.", resident_bytes()},
+        {"process_cpu_seconds_total", "counter", "Processor time of the process.", cpu_seconds()},
+        {"process_start_time_seconds", "gauge", "When the process began, in seconds since 1970.", start_time()},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        sample_head(rows[i].name, rows[i].type, rows[i].help, ret);
+        add_of_task(rows[i].name, m->tasks[0], rows[i].value, ret);
+    }
+}
+
+void task_metrics_text(const task_metrics *m, int64_t now_us, buf *ret)
+{
+    sample_head("tequio_ready", "gauge", "1 for a task that is at work.", ret);
+    for (size_t i = 0; i < m->n; i++)
+        add_of_task("tequio_ready", m->tasks[i], pulse_is_ready(m->tasks[i].role), ret);
+    sample_head("tequio_turn_age_seconds", "gauge", "Time since the task's loop went round.", ret);
+    for (size_t i = 0; i < m->n; i++)
+        add_of_task("tequio_turn_age_seconds", m->tasks[i], pulse_silence(m->tasks[i].role, now_us), ret);
+    add_counters(m, ret);
+    add_process(m, ret);
+}
+
+/* --- answers --- */
+
+static void say_health(const task_metrics *m, int64_t now_us, buf *ret)
+{
+    char name[TASK_NAME];
+    for (size_t i = 0; i < m->n; i++) {
+        double silent = pulse_silence(m->tasks[i].role, now_us);
+        if (silent > TASK_HANGS_S)
+            buf_addf(ret, "%s has not turned for %.0f s\n", task_name(m->tasks[i], name), silent);
+    }
+}
+
+static void say_unready(const task_metrics *m, buf *ret)
+{
+    char name[TASK_NAME];
+    for (size_t i = 0; i < m->n; i++)
+        if (!pulse_is_ready(m->tasks[i].role))
+            buf_addf(ret, "%s is not at work yet\n", task_name(m->tasks[i], name));
+}
+
+/* Nothing to say is well. */
+static void answer_probe(buf *why, http_answer *ret)
+{
+    *ret = (http_answer){.code = why->size ? 503 : 200, .type = "text/plain; charset=utf-8", .own = *why};
+    if (!why->size)
+        buf_adds(&ret->own, "ok\n");
+}
+
+void task_metrics_answer(void *user, const http_request *r, http_answer *ret)
+{
+    const task_metrics *m = user;
+    int64_t now_us = clock_us();
+    buf text = BUF_INIT;
+    if (strcmp(r->path, "/metrics") == 0) {
+        task_metrics_text(m, now_us, &text);
+        *ret = (http_answer){.code = 200, .type = SAMPLE_TYPE, .own = text};
+    } else if (strcmp(r->path, "/healthz") == 0) {
+        say_health(m, now_us, &text);
+        answer_probe(&text, ret);
+    } else if (strcmp(r->path, "/readyz") == 0) {
+        say_unready(m, &text);
+        answer_probe(&text, ret);
+    } else {
+        buf_adds(&text, "there are /metrics, /healthz and /readyz\n");
+        *ret = (http_answer){.code = 404, .type = "text/plain; charset=utf-8", .own = text};
+    }
+}

@@ -175,6 +175,9 @@ typedef struct backend_fusion_ops {
     int32_t (*runs_at)(const backend_program *p, int32_t node);
     /* An earlier value that this one equals, as the plan's same_as; or GRAPH_NONE. */
     graph_val (*same_as)(const backend_program *p, graph_val v);
+    /* Whether the bits of what it makes, or of what others make of that, depend on nodes that its kernel does too:
+     * a copy of it alone would have others. */
+    bool (*is_bound)(const backend_program *p, int32_t node);
 } backend_fusion_ops;
 
 /* For people. Any of them may be NULL: nothing is to be told. */

@@ -5,50 +5,24 @@
  * its gradient, in ascending order where parts fall on one node; a part no node touches is ready at
  * the end. What a run computes does not depend on hooks or on time.
  */
+#include "exec/footprint.h"
 #include "exec/guard.h"
 #include "exec/state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static size_t largest_slab(const exec *e, plan_slab slab)
-{
-    size_t most = 0;
-    for (size_t i = 0; i < e->n_variants; i++) {
-        size_t bytes = plan_slab_bytes(e->variants[i].plan, slab);
-        most = bytes > most ? bytes : most;
-    }
-    return most;
-}
-
-/* Where values are guarded, those of all variants. */
-static size_t temp_bytes(const exec *e)
-{
-    size_t bytes = 0;
-    if (!guard_is_wanted(e->ops, e->device))
-        return largest_slab(e, SLAB_TEMP);
-    for (size_t i = 0; i < e->n_variants; i++)
-        bytes += guard_bytes(&e->variants[i]);
-    return bytes;
-}
-
+/* Where values are guarded, those of all variants lie apart. */
 static void exec_measure_loaded(exec *e, const exec_options *options)
 {
-    e->memory = (exec_memory){
-        .param = e->flat ? (size_t)e->flat->n_elements * sizeof(float) : 0,
-        .grad = largest_slab(e, SLAB_GRAD),
-        .io = largest_slab(e, SLAB_IO),
-        .temp = temp_bytes(e),
-    };
+    if (guard_is_wanted(e->ops, e->device)) {
+        e->memory.temp = 0;
+        for (size_t i = 0; i < e->n_variants; i++)
+            e->memory.temp += guard_bytes(&e->variants[i]);
+    }
     if (e->ops->queue && e->memory.grad) {
         e->memory.sums = options->sum_level * e->memory.grad;
         e->memory.received = peers_workspace(options->peers);
-    }
-    for (size_t i = 0; i < e->n_variants; i++) {
-        const variant *v = &e->variants[i];
-        e->memory.constant += plan_slab_bytes(v->plan, SLAB_CONST);
-        if (v->workspace_bytes > e->memory.workspace)
-            e->memory.workspace = v->workspace_bytes;
     }
 }
 
@@ -76,6 +50,17 @@ static status allocate(exec *e, error *err)
     return allocate_one(e, e->memory.workspace, "workspace", &e->workspace, err);
 }
 
+/* Into the budget, if there is one; and the memory that it is then. */
+static status exec_fit(exec *e, const exec_options *options, error *err)
+{
+    e->memory = footprint_of(e->variants, e->n_variants, e->flat);
+    exec_measure_loaded(e, options);
+    size_t beside = e->memory.sums + e->memory.received;
+    TRY(footprint_fit(e->variants, e->n_variants, e->flat, beside, options->budget, &e->memory, err));
+    exec_measure_loaded(e, options);
+    return OK;
+}
+
 /* All that allocate needs to know. */
 static status exec_load(exec *e, const exec_options *options, error *err)
 {
@@ -92,9 +77,10 @@ static status exec_load(exec *e, const exec_options *options, error *err)
             variant_unload(v);
             return st;
         }
-        variant_cut(v, e->weights->ops->keeps_gradients);
     }
-    exec_measure_loaded(e, options);
+    TRY(exec_fit(e, options, err));
+    for (size_t i = 0; i < e->n_variants; i++)
+        variant_cut(&e->variants[i], e->weights->ops->keeps_gradients);
     return e->ops->queue ? capacity_check(e, options, err) : OK;
 }
 

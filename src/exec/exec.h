@@ -16,6 +16,7 @@
 #include "exec/peers.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
+#include "graph/recompute.h"
 
 #include <stdatomic.h>
 
@@ -39,12 +40,18 @@ typedef struct exec_options {
                                  * exec that computes apart; one that keeps gradients there for one without
                                  * peers, and then room for sums is taken at once */
     size_t beside;              /* bytes of a device that others will take */
+    size_t budget;              /* exec_memory_total at most: more is computed again instead (footprint.h), and
+                                 * E_NOMEM if that does not do; 0: as much as it takes */
 } exec_options;
 
 /* Bytes by slab, for --dry-run; on a device sums of gradients, and what peers send of theirs. */
 typedef struct exec_memory {
     size_t param, grad, io, temp, constant, workspace, sums, received;
+    size_t saved;               /* bytes by which temp is less, since values are computed again... */
+    recompute_cost again;       /* ...in the variant that takes most */
 } exec_memory;
+
+size_t exec_memory_total(const exec_memory *m);
 
 /* A device can keep gradients and add them up, so that only whole nodes of the tree of slots come
  * down. The runs for one node follow each other, its slots ascending, none missing, none failing. */

@@ -1,5 +1,7 @@
 #include "exec/variant.h"
 
+#include "exec/variant_plan.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,36 +60,10 @@ static status check_layout(const graph *g, const flat *layout, error *err)
 
 static status make_plan(variant *v, const flat *layout, error *err)
 {
-    int32_t n_values = graph_n_values(v->graph), n_nodes = graph_n_nodes(v->graph);
-    size_t *bytes = xcalloc((size_t)n_values + 1, sizeof *bytes);
-    int32_t *runs_at = xcalloc((size_t)n_nodes + 1, sizeof *runs_at);
-    bool *no_inplace = xcalloc((size_t)n_nodes + 1, sizeof *no_inplace);
-    bool *no_alias = xcalloc((size_t)n_nodes + 1, sizeof *no_alias);
-    graph_val *same_as = xcalloc((size_t)n_values + 1, sizeof *same_as);
-    for (graph_val i = 0; i < n_values; i++)
-        bytes[i] = v->backend->value_bytes(v->program, i);
-    for (graph_val i = 0; i < n_values; i++)
-        same_as[i] = v->backend->fusion ? v->backend->fusion->same_as(v->program, i) : GRAPH_NONE;
-    for (int32_t i = 0; i < n_nodes; i++) {
-        const graph_node *n = graph_node_at(v->graph, i);
-        runs_at[i] = v->backend->fusion ? v->backend->fusion->runs_at(v->program, i) : i;
-        no_inplace[i] =
-            graph_node_inplace(n) != GRAPH_NONE && !v->backend->can_run_inplace(v->program, i);
-        no_alias[i] =
-            graph_op_of(n->op)->traits & OP_ALIAS && !v->backend->can_alias(v->program, i);
-    }
-    plan_options options = {.value_bytes = bytes,
-                            .runs_at = v->backend->fusion ? runs_at : NULL,
-                            .no_inplace = no_inplace,
-                            .no_alias = no_alias,
-                            .same_as = same_as,
-                            .flat = layout};
-    status st = plan_create(v->graph, &options, &v->plan, err);
-    free(bytes);
-    free(runs_at);
-    free(no_inplace);
-    free(no_alias);
-    free(same_as);
+    variant_wishes wishes;
+    variant_wishes_init(&wishes, v, layout);
+    status st = plan_create(v->graph, &wishes.plan, &v->plan, err);
+    variant_wishes_fini(&wishes);
     return st;
 }
 
@@ -272,6 +248,7 @@ void variant_unload(variant *v)
     free(v->apart);
     free(v->need.items);
     free(v->ready.items);
+    graph_destroy(&v->shrunk);
     *v = (variant){0};
 }
 

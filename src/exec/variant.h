@@ -15,6 +15,7 @@
 #include "exec/node_times.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
+#include "graph/recompute.h"
 
 /* Something that happens to a part at a node. */
 typedef struct part_event {
@@ -55,6 +56,10 @@ typedef struct variant {
     size_t n_segments;
     size_t workspace_bytes;  /* of the kernel that wants most */
     node_times *times;       /* of each run; NULL: nobody asks */
+    graph *shrunk;           /* `graph`, if it was made to compute values again (footprint.h); or NULL... */
+    const graph *source;     /* ...and the one it was made of, */
+    size_t shrunk_from;      /* what its SLAB_TEMP takes, */
+    recompute_cost again;    /* and what the other costs */
 } variant;
 
 /* `v` is zeroed. `flat` may be NULL. On failure `v` is fit for variant_unload. */

@@ -251,6 +251,7 @@ static status backward(graph *g, graph_val loss, graph_val weight, const graph_s
         st = settle(g, n_nodes, &second, weight, err);
     g->prefix = NULL;
     g->has_backward = st == OK;
+    g->n_forward = n_nodes;
     if (st != OK)
         take_back(g, n_nodes, n_values);
     graph_reindex(g);

@@ -197,6 +197,16 @@ int32_t graph_n_nodes(const graph *g)
     return g->n_nodes;
 }
 
+int32_t graph_n_forward(const graph *g)
+{
+    return g->has_backward ? g->n_forward : g->n_nodes;
+}
+
+graph_val graph_original(const graph *g, graph_val v)
+{
+    return g->originals ? g->originals[v] : v;
+}
+
 const graph_value *graph_value_at(const graph *g, graph_val v)
 {
     BUG_ON(v < 0 || v >= g->n_values);

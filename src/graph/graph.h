@@ -172,6 +172,9 @@ MUST_USE status graph_rename(graph *g, graph_val v, const char *name, error *err
 /* Reading. Pointers are valid until the next node is added. */
 int32_t graph_n_values(const graph *g);
 int32_t graph_n_nodes(const graph *g);
+int32_t graph_n_forward(const graph *g);    /* nodes in front of what graph_backward has appended */
+/* The value that v is made once more of (recompute.h); its own number where it is no copy. */
+graph_val graph_original(const graph *g, graph_val v);
 const graph_value *graph_value_at(const graph *g, graph_val v);
 const graph_node *graph_node_at(const graph *g, int32_t node);
 /* Entries of a node's in[]: the most its operator takes, or n_in where that is OP_MANY. */

@@ -1,5 +1,5 @@
-/* The inside of a graph, for graph.c, add.c, splice.c, chain.c, backward.c, sam.c and precision.c
- * alone. Threads: as graph.h. */
+/* The inside of a graph, for graph.c, add.c, splice.c, chain.c, backward.c, sam.c, precision.c and
+ * recompute_graph.c alone. Threads: as graph.h. */
 #ifndef TEQUIO_GRAPH_INTERNAL_H
 #define TEQUIO_GRAPH_INTERNAL_H
 
@@ -18,6 +18,8 @@ struct graph {
     int32_t cap_out_shapes, cap_out_dtypes;
     const char *prefix; /* names of unnamed nodes begin with it; NULL outside backward */
     bool has_backward;
+    int32_t n_forward;    /* nodes, where it has backward */
+    graph_val *originals; /* [n_values]; NULL: no value is a copy (recompute.h) */
     graph_precision precision;
     bool half_weight_gradients;
     bool library_dropout;

@@ -37,6 +37,7 @@ typedef struct lane_options {
     const batch_shape *shapes;      /* of the variants; [0] is the largest */
     size_t n_graphs;
     uint8_t sum_level;              /* training_sum_level, of all lanes that are known */
+    size_t budget;                  /* training_memory */
     loader_options loader;
     lane_shared shared;
     loss_scale_rule scaling;

@@ -14,6 +14,7 @@ static status lane_exec_create(const lane_options *o, weight_store *weights, siz
             .n_graphs = o->n_graphs,
             .examples = o->shapes[0].examples,
             .sum_level = o->sum_level,
+            .budget = o->budget,
             .peers = o->peers,
             .weights = weights,
             .beside = beside,
@@ -39,13 +40,25 @@ static status create_resident(const lane_options *o, exec **ret, error *err)
     return OK;
 }
 
+static void tell_recomputed(const exec *e)
+{
+    const exec_memory m = exec_memory_use(e);
+    const recompute_cost *c = &m.again;
+    if (c->n_nodes)
+        LOG_I("RECOMPUTED", "nodes=%d of forward, for trainer.memory: values between nodes take %zu bytes in place of "
+              "%zu; flops=%.1f%% bytes=%.1f%% of forward's once more", c->n_nodes, m.temp, m.temp + m.saved,
+              c->forward_flops > 0 ? 100 * c->flops / c->forward_flops : 0.0,
+              c->forward_moved > 0 ? 100 * c->moved / c->forward_moved : 0.0);
+}
+
 status lane_exec_build(const lane_options *o, exec **ret, error *err)
 {
     if (o->resident)
         TRY(create_resident(o, ret, err));
-    if (*ret)
-        return OK;
-    return lane_exec_create(o, weights_view_store(o->shared.weights), 0, ret, err);
+    if (!*ret)
+        TRY(lane_exec_create(o, weights_view_store(o->shared.weights), 0, ret, err));
+    tell_recomputed(*ret);
+    return OK;
 }
 
 status lane_exec_begin(const lane_options *o, exec *e, error *err)

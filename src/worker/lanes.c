@@ -82,6 +82,7 @@ static status build_lanes(worker *w, error *err)
                      .shapes = w->variants.shapes,
                      .n_graphs = w->variants.n,
                      .sum_level = training_sum_level(c, lanes),
+                     .budget = training_memory(c),
                      .loader = variants_loader(c, &w->variants, w->o->n_readers),
                      .shared = w->lanes.shared[i % w->lanes.n_shared],
                      .scaling = loss_scale_settings(c),

@@ -32,7 +32,8 @@ static status lane_bytes(const worker_memory *m, const graph *const *graphs, siz
                             .device = m->device.options,
                             .flat = m->variants->flat,
                             .graphs = graphs,
-                            .n_graphs = n};
+                            .n_graphs = n,
+                            .budget = training_memory(m->config)};
     TRY(exec_measure(&options, &e, err));
     *ret = e.grad + e.io + e.temp + e.constant + e.workspace;
     return OK;

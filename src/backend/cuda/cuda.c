@@ -136,7 +136,26 @@ static void cuda_fingerprint(const backend *b, char *ret, size_t bytes)
              b->fuses ? "" : ", nodes alone");
 }
 
-static const backend_fusion_ops fusion = {.runs_at = cuda_runs_at, .same_as = cuda_same_as};
+static bool makes_pitch(const backend_program *p, const graph_node *n)
+{
+    bool some = false;
+    for (int32_t k = 0; k < n->n_out; k++)
+        some |= n->out[k] != GRAPH_NONE && p->storage[n->out[k]].pitch != 0;
+    for (int32_t k = 0; k < n->n_in; k++)
+        some |= n->in[k] != GRAPH_NONE && p->storage[n->in[k]].pitch != 0;
+    return some;
+}
+
+/* Ends of products have bits of their own, and rows at even places are multiplied by other kernels. */
+static bool cuda_is_bound(const backend_program *p, int32_t node)
+{
+    const cuda_group *group = p->group[node];
+    graph_op spine = group && group->spine != GRAPH_NONE ? graph_node_at(p->g, group->spine)->op : OP_COUNT;
+    return spine == OP_GEMM || spine == OP_MATMUL || makes_pitch(p, graph_node_at(p->g, node));
+}
+
+static const backend_fusion_ops fusion = {
+    .runs_at = cuda_runs_at, .same_as = cuda_same_as, .is_bound = cuda_is_bound};
 static const backend_note_ops note = {.done_by = cuda_done_by, .operand_bytes = cuda_operand_bytes};
 
 const backend_ops backend_cuda = {

@@ -74,6 +74,7 @@ static status trial_build(trial *t, const backend_choice *on, error *err)
         .timed = true,
         .times_nodes = t->times_nodes,
         .sum_level = training_sum_level(c, 1),
+        .budget = training_memory(c),
     };
     loader_options data = {
         .dataset = t->variants.data,

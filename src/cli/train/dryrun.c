@@ -5,6 +5,7 @@
 #include "cli/train/dryrun.h"
 
 #include "cli/line/size.h"
+#include "cli/run/recomputed.h"
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/config/training.h"
@@ -68,6 +69,7 @@ static status dryrun_build(const devices *d, const shape *s, built *b, error *er
         .n_graphs = b->variants.n,
         .examples = b->variants.shapes[0].examples,
         .sum_level = training_sum_level(c, (int64_t)s->lanes * (s->workers > 0 ? s->workers : 1)),
+        .budget = training_memory(c),
     };
     TRY(exec_measure(&options, &b->memory, err));
     return measure_host(c, s, device, b, err);
@@ -101,11 +103,10 @@ static json_t *moving_list(const trainable *m)
 
 static json_t *lane_memory(exec_memory m)
 {
-    size_t total = m.param + m.grad + m.io + m.temp + m.constant + m.workspace + m.sums;
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "param", (json_int_t)m.param, "grad",
                      (json_int_t)m.grad, "io", (json_int_t)m.io, "temp", (json_int_t)m.temp,
                      "constant", (json_int_t)m.constant, "workspace", (json_int_t)m.workspace,
-                     "sums", (json_int_t)m.sums, "total", (json_int_t)total);
+                     "sums", (json_int_t)m.sums, "total", (json_int_t)exec_memory_total(&m));
 }
 
 /* A server keeps two versions of the weights and the optimizer's state, but of frozen parts one; of
@@ -145,6 +146,7 @@ static json_t *dryrun_report(const config *c, const shape *s, const built *b)
     json_object_set_new(r, "moving", moving_list(&b->moving));
     json_object_set_new(r, "flops_per_example", json_real(flops));
     json_object_set_new(r, "memory_per_lane", lane_memory(b->memory));
+    json_object_set_new(r, "recomputed", recomputed_json(&b->memory, training_memory(c)));
     json_object_set_new(r, "host_memory",
                         json_pack("{s:I, s:o, s:s}", "needed", (json_int_t)b->needed, "left",
                                   b->host.left < SIZE_MAX ? json_integer((json_int_t)b->host.left)
@@ -195,6 +197,14 @@ static void print_memory(const json_t *r)
         printf("  %-22s %12s\n", slab, size_text(json_number_value(bytes), text));
 }
 
+static void print_recomputed(const json_t *r)
+{
+    buf line = BUF_INIT;
+    recomputed_text(json_object_get(r, "recomputed"), &line);
+    printf("%s", line.size ? line.data : "");
+    buf_fini(&line);
+}
+
 static void print_host(const json_t *r)
 {
     char text[SIZE_TEXT];
@@ -238,6 +248,7 @@ static void print_report(const json_t *r, const trainable *m)
     printf("FLOPs per example        %12.0f  (forward and backward)\n",
            json_number_value(json_object_get(r, "flops_per_example")));
     print_memory(r);
+    print_recomputed(r);
     print_host(r);
     print_servers(r);
     printf("tasks                     1 master, %lld workers, %lld servers, %lld evaluators; %lld "

@@ -7,9 +7,11 @@
 #include "cli/line/size.h"
 #include "cli/run/kernels.h"
 #include "cli/run/model_archive.h"
+#include "cli/run/recomputed.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
-#include "exec/variant.h"
+#include "common/config/training.h"
+#include "exec/footprint.h"
 #include "graph/print.h"
 #include "worker/variants.h"
 
@@ -24,6 +26,7 @@ typedef struct planned {
     backend_choice on;
     backend *device;
     variant lane; /* of a full batch */
+    exec_memory memory;
 } planned;
 
 static void planned_fini(planned *p)
@@ -46,8 +49,8 @@ static status make(const args *a, planned *p, error *err)
     TRY(backend_named(device ? device : "cpu", threads, &p->on, err));
     TRY(variants_build(p->config, &p->variants, err));
     TRY(p->on.ops->open(&p->on.options, &p->device, err));
-    return variant_load(&p->lane, p->on.ops, p->device, p->variants.graphs[0], p->variants.flat,
-                        err);
+    TRY(variant_load(&p->lane, p->on.ops, p->device, p->variants.graphs[0], p->variants.flat, err));
+    return footprint_fit(&p->lane, 1, p->variants.flat, 0, training_memory(p->config), &p->memory, err);
 }
 
 /* --- what moves --- */
@@ -122,6 +125,9 @@ static void print_slabs(const planned *p, buf *out)
                  size_text((double)plan_slab_bytes(p->lane.plan, (plan_slab)slab), text));
     buf_addf(out, "  %-22s %10s\n", "workspace of a node",
              size_text((double)p->lane.workspace_bytes, text));
+    json_t *again = recomputed_json(&p->memory, training_memory(p->config));
+    recomputed_text(again, out);
+    json_decref(again);
 }
 
 typedef struct range {

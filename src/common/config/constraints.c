@@ -1,6 +1,7 @@
 #include "common/config/constraints.h"
 
 #include "common/base/alloc.h"
+#include "common/base/byte_size.h"
 #include "common/base/json.h"
 #include "common/config/optimizer_constraints.h"
 #include "common/config/options.h"
@@ -180,6 +181,22 @@ static status check_loss_scale(const json_t *tree, error *err)
 {
     TRY(check_power_of_two(tree, "trainer.loss_scale", err));
     return check_power_of_two(tree, "trainer.loss_scale_start", err);
+}
+
+static status check_memory(const json_t *tree, error *err)
+{
+    const json_t *value = constraints_value_at(tree, "trainer.memory");
+    const char *given = json_string_value(value);
+    size_t bytes;
+    if (json_is_integer(value) && json_integer_value(value) < 1)
+        return FAIL(err, E_CONFIG, "trainer.memory: %lld bytes are too few; expected 1 at least, or null",
+                    (long long)json_integer_value(value));
+    if (!given || byte_size_parse(given, &bytes))
+        return OK;
+    return FAIL(err, E_CONFIG,
+                "trainer.memory: \"%s\" is no size; expected bytes, or a number with kB, MB, GB, TB (powers of 1000) "
+                "or KiB, MiB, GiB, TiB (of 1024), as \"8GB\"",
+                given);
 }
 
 /* What libraries of a GPU do for factors of half precision alone. */
@@ -434,6 +451,7 @@ status constraints_check(const json_t *tree, error *err)
     TRY(check_schedule(tree, err));
     TRY(check_schedules(tree, err));
     TRY(check_loss_scale(tree, err));
+    TRY(check_memory(tree, err));
     TRY(check_sampler(tree, err));
     TRY(check_augment(tree, err));
     TRY(check_inner_augment(tree, err));

@@ -1,5 +1,6 @@
 #include "common/config/training.h"
 
+#include "common/base/byte_size.h"
 #include "common/parts/tree.h"
 
 #include <string.h>
@@ -59,4 +60,15 @@ uint8_t training_sum_level(const config *c, int64_t n_lanes)
     int64_t k = training_batches_per_step(c, n_lanes), slots = schedule_unit_batches(&paced, k);
     int64_t of_a_lane = (slots + n_lanes - 1) / n_lanes;
     return tree_root_level((uint32_t)of_a_lane);
+}
+
+size_t training_memory(const config *c)
+{
+    const json_t *value = config_json(c, "trainer.memory");
+    size_t bytes = 0;
+    if (json_is_integer(value))
+        bytes = (size_t)json_integer_value(value);
+    else if (json_is_string(value))
+        BUG_ON(!byte_size_parse(json_string_value(value), &bytes));
+    return bytes;
 }

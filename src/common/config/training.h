@@ -27,4 +27,7 @@ int64_t training_total(const steps *s, const config *c);
  * lane's when they are dealt out evenly. */
 uint8_t training_sum_level(const config *c, int64_t n_lanes);
 
+/* What a lane may take of memory, trainer.memory, in bytes; 0: it is not said. */
+size_t training_memory(const config *c);
+
 #endif

@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+enum { MOST_PARAMS = 64 };
+
 void must(status st, const error *err)
 {
     if (st != OK)
@@ -69,10 +71,10 @@ model make_model(int64_t batch, bool backward)
 flat *layout_of(const graph *g)
 {
     error err = ERROR_INIT;
-    graph_val order[8];
-    tensor_decl tensors[8];
+    graph_val order[MOST_PARAMS];
+    tensor_decl tensors[MOST_PARAMS];
     int32_t n = graph_n_params(g);
-    assert_in_range(n, 1, 8);
+    assert_in_range(n, 1, MOST_PARAMS);
     graph_param_order(g, order);
     for (int32_t i = 0; i < n; i++)
         tensors[i] = *graph_value_at(g, order[i])->param;

@@ -21,6 +21,7 @@ typedef struct fuser {
     backend_program *p;
     const graph *g;
     int32_t *n_readers; /* by value */
+    int32_t *n_seen;    /* likewise, with readers of what is computed again of it */
     bool *is_grad;      /* by value: of a parameter */
 } fuser;
 
@@ -135,7 +136,8 @@ static bool has_chain_behind(const fuser *f, int32_t node)
         return false;
     switch (n->op) {
     case OP_GEMM:
-    case OP_MATMUL:
+    case OP_MATMUL: /* a copy has the bits of what ran alone */
+        return graph_original(f->g, n->out[0]) == n->out[0];
     case OP_BATCH_NORMALIZATION:
         return true;
     case OP_LAYER_NORMALIZATION_BWD:
@@ -199,7 +201,7 @@ static bool matmul_takes(const fuser *f, const cuda_group *group, int32_t node, 
 {
     fused_steps steps = group->behind;
     steps.at[steps.n++] = (fused_step){node, slot};
-    bool is_seen = f->n_readers[group->held] > 1 || f->is_grad[group->held];
+    bool is_seen = f->n_seen[group->held] > 1 || f->is_grad[group->held];
     return cuda_matmul_takes(f->p, group->spine, &steps, is_seen);
 }
 
@@ -388,8 +390,10 @@ static void look_at_readers(fuser *f)
     for (int32_t i = 0; i < graph_n_nodes(f->g); i++) {
         const graph_node *n = graph_node_at(f->g, i);
         for (int32_t k = 0; k < n->n_in; k++)
-            if (n->in[k] != GRAPH_NONE)
+            if (n->in[k] != GRAPH_NONE) {
                 f->n_readers[n->in[k]]++;
+                f->n_seen[graph_original(f->g, n->in[k])]++;
+            }
     }
     for (graph_val v = 0; v < graph_n_values(f->g); v++)
         if (graph_value_at(f->g, v)->grad != GRAPH_NONE)
@@ -414,6 +418,7 @@ void cuda_fuse(backend_program *p)
     size_t n_values = (size_t)graph_n_values(p->g) + 1;
     fuser f = {.p = p, .g = p->g};
     f.n_readers = xcalloc(n_values, sizeof *f.n_readers);
+    f.n_seen = xcalloc(n_values, sizeof *f.n_seen);
     f.is_grad = xcalloc(n_values, sizeof *f.is_grad);
     look_at_readers(&f);
     cuda_fuse_losses(p);
@@ -426,5 +431,6 @@ void cuda_fuse(backend_program *p)
     fuse_away(&f);
     tell(p);
     free(f.n_readers);
+    free(f.n_seen);
     free(f.is_grad);
 }

@@ -70,13 +70,19 @@ typedef struct chooser {
     bool some_last; /* some image lies channels last already */
 } chooser;
 
+/* A value and what is computed again of it lie alike, so all who read either count. */
+static reader *readers_of(const chooser *s, graph_val v)
+{
+    return &s->readers[graph_original(s->p->g, v)];
+}
+
 static void note_value(chooser *s, graph_val v)
 {
     const graph_value *value = graph_value_at(s->p->g, v);
     if (value->kind != VAL_TEMP || value->dtype != DT_F32 || value->keep)
-        s->readers[v].needs_float = true;
+        readers_of(s, v)->needs_float = true;
     if (value->grad != GRAPH_NONE)
-        s->readers[value->grad].sums_gradient = true;
+        readers_of(s, value->grad)->sums_gradient = true;
 }
 
 /* What a gradient of a parameter is made of by these is as good as a part of it. */
@@ -88,11 +94,11 @@ static bool passes_on(graph_op op)
 
 static void note_node(chooser *s, const graph_node *n)
 {
-    bool sums = n->out[0] != GRAPH_NONE && s->readers[n->out[0]].sums_gradient && passes_on(n->op);
+    bool sums = n->out[0] != GRAPH_NONE && readers_of(s, n->out[0])->sums_gradient && passes_on(n->op);
     for (int i = 0; i < n->n_in; i++) {
         if (n->in[i] == GRAPH_NONE)
             continue;
-        reader *r = &s->readers[n->in[i]];
+        reader *r = readers_of(s, n->in[i]);
         r->sums_gradient |= sums;
         r->needs_float |= !may_read(n, i);
         r->multiplies |= n->op == OP_TO_HALF;
@@ -152,7 +158,7 @@ static bool makes_halves(const chooser *s, const graph_node *n)
         return reads_halves(s, n);
     case HALVES_MIXED:
         return reads_halves(s, n) ||
-               (y != GRAPH_NONE && s->readers[y].multiplies && !s->readers[y].looks);
+               (y != GRAPH_NONE && readers_of(s, y)->multiplies && !readers_of(s, y)->looks);
     default:
         return false;
     }
@@ -160,7 +166,7 @@ static bool makes_halves(const chooser *s, const graph_node *n)
 
 static bool can_be_half(const chooser *s, graph_val v)
 {
-    return v == GRAPH_NONE || (!s->readers[v].needs_float && !s->readers[v].sums_gradient);
+    return v == GRAPH_NONE || (!readers_of(s, v)->needs_float && !readers_of(s, v)->sums_gradient);
 }
 
 /* Whether the node makes halves, or is to read them where nobody wants what it would make. */
@@ -259,7 +265,7 @@ static bool works_last(const chooser *s, const cuda_node *n)
 static bool can_be_last(const chooser *s, graph_val v)
 {
     const graph_value *value = graph_value_at(s->p->g, v);
-    return value->kind == VAL_TEMP && !value->keep && !s->readers[v].sums_gradient &&
+    return value->kind == VAL_TEMP && !value->keep && !readers_of(s, v)->sums_gradient &&
            has_orders(&value->shape);
 }
 

@@ -8,156 +8,33 @@
 #include "common/base/hash.h"
 #include "data/pictures/picture_classes.h"
 #include "data/pictures/picture_list.h"
-#include "data/pictures/picture_options.h"
+#include "data/pictures/picture_reader.h"
 #include "data/pictures/survey.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FIELD_IMAGE, FIELD_LABEL };
-
 /* What two readers must have alike. */
 typedef struct picture_print {
     uint64_t bytes, sample, labels;
 } picture_print;
 
-typedef struct image_reader {
-    dataset base;
-    picture_set set;
-    picture_options options;
-    picture_print *prints;                      /* [set.n] */
-    bool has_many;                              /* labels a picture: a share of 1 of each class that it has */
-    char *vocabulary;
-} image_reader;
-
-static void close_reader(dataset *d)
-{
-    image_reader *r = (image_reader *)d;
-    picture_set_fini(&r->set);
-    free(r->prints);
-    free(r->vocabulary);
-    free(r);
-}
-
-/* --- reading --- */
-
-static status take_picture(const image_reader *r, size_t i, const picture_draws *draws, unsigned char *ret, error *err)
-{
-    buf file = BUF_INIT;
-    TRY(picture_set_read(&r->set, i, &file, err));
-    status st = picture_view_take(&r->options.view, draws, (const unsigned char *)file.data, file.size, ret, err);
-    buf_fini(&file);
-    if (st != OK) {
-        char *path = picture_set_path(&r->set, i);
-        error_prepend(err, "'%s'", path);
-        free(path);
-    }
-    return st;
-}
-
-static void give_labels(const image_reader *r, const picture_entry *e, float *ret)
-{
-    for (int32_t c = 0; c < words_count(r->set.classes); c++)
-        ret[c] = 0.0f;
-    for (int32_t i = 0; i < e->n_labels; i++)
-        ret[e->labels[i]] = 1.0f;
-}
-
-static status read_drawn_bytes(const dataset *d, int64_t example, const picture_draws *draws, void *const *ret,
-                               error *err)
-{
-    const image_reader *r = (const image_reader *)d;
-    TRY(take_picture(r, (size_t)example, draws, ret[FIELD_IMAGE], err));
-    if (d->n_fields > FIELD_LABEL && r->has_many)
-        give_labels(r, &r->set.at[example], ret[FIELD_LABEL]);
-    else if (d->n_fields > FIELD_LABEL)
-        *(int64_t *)ret[FIELD_LABEL] = r->set.at[example].label;
-    return OK;
-}
-
-static status read_drawn(const dataset *d, int64_t example, const picture_draws *draws, bool as_bytes,
-                         void *const *ret, error *err)
-{
-    TRY(read_drawn_bytes(d, example, draws, ret, err));
-    if (!as_bytes)
-        data_bytes_spread(&d->fields[FIELD_IMAGE], ret[FIELD_IMAGE]);
-    return OK;
-}
-
-static status read_bytes(const dataset *d, int64_t example, void *const *ret, error *err)
-{
-    return read_drawn(d, example, NULL, true, ret, err);
-}
-
-static status read_example(const dataset *d, int64_t example, void *const *ret, error *err)
-{
-    return read_drawn(d, example, NULL, false, ret, err);
-}
-
-static const char *vocabulary(const dataset *d)
-{
-    return ((const image_reader *)d)->vocabulary;
-}
-
-static bool label_word(const dataset *d, int64_t label, buf *to)
-{
-    const words *classes = ((const image_reader *)d)->set.classes;
-    if (!classes || label < 0 || label >= words_count(classes))
-        return false;
-    buf_adds(to, words_at(classes, (int32_t)label));
-    return true;
-}
-
-static bool example_name(const dataset *d, int64_t example, buf *to)
-{
-    picture_set_name(&((const image_reader *)d)->set, (size_t)example, to);
-    return true;
-}
-
-static void contents(const dataset *d, content_digest *ret)
-{
-    const image_reader *r = (const image_reader *)d;
-    content_digest_add(ret, r->prints + d->first, (size_t)d->examples * sizeof *r->prints);
-}
-
-/* Of a file that cannot be read any more there is nothing, so the hash is another. */
-static void whole_contents(const dataset *d, char ret_hex[SHA256_HEX])
-{
-    const image_reader *r = (const image_reader *)d;
-    sha256 h = {.context = NULL};
-    sha256_begin(&h);
-    for (int64_t i = d->first; i < d->first + d->examples; i++) {
-        buf file = BUF_INIT;
-        if (picture_set_read(&r->set, (size_t)i, &file, NULL) == OK)
-            sha256_add(&h, file.data, file.size);
-        buf_fini(&file);
-    }
-    sha256_end(&h, ret_hex);
-}
-
-static const reader_ops image_reader_ops = {.read = read_example,
-                                            .read_bytes = read_bytes,
-                                            .read_drawn = read_drawn,
-                                            .close = close_reader,
-                                            .vocabulary = vocabulary,
-                                            .label_word = label_word,
-                                            .example_name = example_name,
-                                            .contents = contents,
-                                            .whole_contents = whole_contents};
-
-/* --- opening --- */
+static const picture_reader_kind images = {.view = picture_reader_view};
 
 static uint64_t print_labels(const picture_entry *e)
 {
     return e->labels ? fnv1a(e->labels, (size_t)e->n_labels * sizeof *e->labels) : fnv1a(&e->label, sizeof e->label);
 }
 
-static void take_prints(image_reader *r)
+static void take_prints(picture_reader *r)
 {
-    r->prints = xcalloc(r->set.n, sizeof *r->prints);
-    for (size_t i = 0; i < r->set.n; i++)
-        r->prints[i] = (picture_print){r->set.at[i].bytes, r->set.at[i].sample, print_labels(&r->set.at[i])};
+    const picture_set *s = &r->files;
+    picture_print *prints = xcalloc(s->n, sizeof *prints);
+    for (size_t i = 0; i < s->n; i++)
+        prints[i] = (picture_print){s->at[i].bytes, s->at[i].sample, print_labels(&s->at[i])};
+    r->prints = prints;
+    r->print_bytes = sizeof *prints;
 }
 
 static bool is_list(const config *reader)
@@ -202,57 +79,40 @@ static status find_pictures(const reader_request *request, words *known, picture
     return picture_set_of_list(request->path, &o, known, ret, err);
 }
 
-static status open_set(image_reader *r, const reader_request *request, error *err)
+static status open_set(picture_reader *r, const reader_request *request, error *err)
 {
     words *known = NULL;
+    picture_set *s = &r->files;
     bool has_labels = !request->without_labels, skips = strcmp(config_str(request->reader, "on_error"), "skip") == 0;
     TRY(picture_classes_known(request, &known, err));
-    TRY(find_pictures(request, known, &r->set, err));
-    TRY(picture_survey(&r->set, &r->options.view.decoding, skips, err));
+    TRY(find_pictures(request, known, s, err));
+    TRY(picture_survey(s, &r->options.view.decoding, skips, err));
     if (has_labels && !request->vocabulary)
-        TRY(picture_classes_check(&r->set, err));
+        TRY(picture_classes_check(s, err));
     r->has_many = has_labels && has_many_labels(request->reader);
-    if (r->has_many && words_count(r->set.classes) == 0)
+    if (r->has_many && words_count(s->classes) == 0)
         return FAIL(err, E_DATA, "'%s': no picture has a label", request->path);
     if (has_labels && !r->has_many)
-        picture_set_deal(&r->set);
+        picture_set_deal(s);
     take_prints(r);
-    r->vocabulary = r->set.classes ? picture_classes_vocabulary(r->set.classes) : NULL;
     return OK;
 }
 
-static void describe_fields(image_reader *r, bool without_labels)
+static status open_reader(picture_reader *r, const reader_request *request, error *err)
 {
-    r->base.fields[FIELD_IMAGE] = picture_options_field(&r->options, "image");
-    r->base.n_fields = 1;
-    r->base.examples = (int64_t)r->set.n;
-    r->base.reading = picture_options_reading(&r->options, r->set.reading);
-    if (without_labels)
-        return;
-    int32_t classes = words_count(r->set.classes);
-    r->base.fields[FIELD_LABEL] = (data_field){.name = "label", .dtype = DT_I64, .classes = classes};
-    if (r->has_many)
-        r->base.fields[FIELD_LABEL] = (data_field){.name = "label", .dtype = DT_F32, .rank = 1, .dim = {classes}};
-    r->base.n_fields = 2;
+    TRY(picture_reader_begin(request, &images, r, err));
+    TRY(open_set(r, request, err));
+    r->examples = &r->files;
+    data_field pixels = picture_options_field(&r->options, "image");
+    picture_reader_describe(r, &pixels, request->without_labels);
+    return OK;
 }
 
 status image_reader_configure(const reader_request *request, dataset **ret, error *err)
 {
-    image_reader *r = xcalloc(1, sizeof *r);
-    r->base.ops = &image_reader_ops;
-    status st;
-    const config *reader = request->reader, *augment = NULL;
-    if (config_has(reader, "augment"))
-        augment = config_section(reader, "augment");
-    TRY_OUT(st, picture_options_read(reader, augment, &r->options, err));
-    TRY_OUT(st, open_set(r, request, err));
-    describe_fields(r, request->without_labels);
-out:
-    if (st != OK) {
-        close_reader(&r->base);
-        return st;
-    }
-    return dataset_cut(request, &r->base, ret, err);
+    picture_reader *r = xcalloc(1, sizeof *r);
+    status st = open_reader(r, request, err);
+    return picture_reader_end(request, st, r, ret, err);
 }
 
 bool image_reader_learns(const config *reader)

@@ -173,8 +173,8 @@ MUST_USE status multitask_reader_configure(const reader_request *request, datase
 MUST_USE status image_reader_configure(const reader_request *request, dataset **ret, error *err);
 bool image_reader_learns(const config *reader);
 
-/* Videos as folders of frames (videos/video_reader.c), of which an example is a clip: "video" f32 [C,T,H,W] or
- * [T,C,H,W], and "label" i64 []. */
+/* Videos as folders of frames or files (videos/video_reader.c), in a folder a class or by a list, of which an example
+ * is a clip: "video" f32 [C,T,H,W] or [T,C,H,W], and "label" i64 []. */
 MUST_USE status video_reader_configure(const reader_request *request, dataset **ret, error *err);
 
 enum { CHANNELS = 3 };              /* red, green, blue */

@@ -26,6 +26,7 @@ static const struct {
     {"image_folder", image_reader_configure, image_reader_learns, false},
     {"image_list", image_reader_configure, image_reader_learns, false},
     {"video_folder", video_reader_configure, image_reader_learns, false},
+    {"video_list", video_reader_configure, image_reader_learns, false},
     {"jsonl", jsonl_reader_configure, record_reader_learns, true},
     {"tfrecord", tfrecord_reader_configure, record_reader_learns, true},
     {"webdataset", webdataset_reader_configure, record_reader_learns, true},

@@ -146,7 +146,10 @@ static bool find_listed(const char *path, picture_set *ret)
 {
     static const char separators[] = {'\0', ','};
     for (size_t i = 0; i < COUNT_OF(separators); i++) {
-        const picture_list_options o = {.separator = separators[i], .header = true, .between = ','};
+        const picture_list_options o = {.kind = &kind_of_pictures,
+                                        .separator = separators[i],
+                                        .header = true,
+                                        .between = ','};
         if (picture_set_of_list(path, &o, NULL, ret, NULL) != OK)
             continue;
         char *first = picture_set_path(ret, 0);
@@ -182,7 +185,8 @@ static status report_set(const char *path, picture_set *s, bool verify, json_t *
 status inspect_look_pictures(const char *path, bool verify, json_t **ret, error *err)
 {
     picture_set s;
-    return picture_set_of_files(path, NULL, &s, NULL) == OK ? report_set(path, &s, verify, ret, err) : OK;
+    bool any = picture_set_of_files(path, &kind_of_pictures, NULL, &s, NULL) == OK;
+    return any ? report_set(path, &s, verify, ret, err) : OK;
 }
 
 status inspect_look_list(const char *path, bool verify, json_t **ret, error *err)

@@ -313,7 +313,7 @@ static bool is_asked(const json_t *augment, const char *key)
 /* Files, or images among the fields of records. */
 static bool reads_pictures(const json_t *tree, const char *type)
 {
-    bool any = strncmp(type, "image_", strlen("image_")) == 0 || strcmp(type, "video_folder") == 0;
+    bool any = strncmp(type, "image_", strlen("image_")) == 0 || strncmp(type, "video_", strlen("video_")) == 0;
     const json_t *fields = constraints_value_at(tree, "dataset_reader.fields");
     for (size_t i = 0; i < json_array_size(fields); i++) {
         const char *kind = json_string_value(json_object_get(json_array_get(fields, i), "type"));
@@ -327,8 +327,8 @@ static status check_files_alone(const json_t *tree, const json_t *augment, error
     const char *type = json_string_value(constraints_value_at(tree, "dataset_reader.type"));
     if (is_asked(augment, "random_resized_crop") && type && !reads_pictures(tree, type))
         return FAIL(err, E_CONFIG, "dataset_reader.augment.random_resized_crop: is of pictures in files, which '%s' "
-                                   "does not read here; image_folder, image_list, video_folder and fields of type "
-                                   "image do", type);
+                                   "does not read here; image_folder, image_list, video_folder, video_list and "
+                                   "fields of type image do", type);
     return OK;
 }
 

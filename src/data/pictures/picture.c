@@ -99,7 +99,7 @@ static const unsigned char *source_of(const picture *in, int32_t orientation, in
     return in->pixels + ((size_t)from_y * (size_t)in->width + (size_t)from_x) * (size_t)in->channels;
 }
 
-static status turn(picture *p, int32_t orientation, error *err)
+status picture_turn(picture *p, int32_t orientation, error *err)
 {
     bool lies = orientation >= 5;
     picture turned = {.width = lies ? p->height : p->width,
@@ -160,7 +160,7 @@ status picture_decode(const unsigned char *data, size_t bytes, const picture_dec
     if (st == E_DATA)
         error_prepend(err, "is a damaged %s", formats[head.format].name);
     if (st == OK && how->turn && head.orientation > 1)
-        st = turn(&p, head.orientation, err);
+        st = picture_turn(&p, head.orientation, err);
     if (st == OK)
         *ret = p;
     else

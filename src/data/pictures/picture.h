@@ -48,6 +48,9 @@ MUST_USE status picture_read_head(const unsigned char *data, size_t bytes, pictu
 MUST_USE status picture_decode(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret,
                                error *err);
 
+/* Turns it as EXIF's number says, 2 to 8. E_NOMEM. */
+MUST_USE status picture_turn(picture *p, int32_t orientation, error *err);
+
 /* What decoding it takes of memory, at most: its pixels, and what they are made from. */
 size_t picture_decoding_bytes(const picture_head *head, const picture_decoding *how);
 

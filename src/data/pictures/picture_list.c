@@ -70,11 +70,11 @@ static status add_picture(list *l, const char *path, const char *label, size_t l
 
 /* --- lines --- */
 
-static bool is_file(const picture_set *s, const char *path)
+static bool is_there(const picture_set *s, const char *path)
 {
     struct stat info;
     char *whole = picture_path(s->root, path);
-    bool is = stat(whole, &info) == 0 && S_ISREG(info.st_mode);
+    bool is = stat(whole, &info) == 0;
     free(whole);
     return is;
 }
@@ -89,7 +89,7 @@ static status take_line(list *l, char *line, size_t number, error *err)
 {
     bool has_labels = !l->options->without_labels;
     char *blank = last_blank(line);
-    if ((!has_labels || l->options->between) && (!blank || is_file(&l->set, line)))
+    if ((!has_labels || l->options->between) && (!blank || is_there(&l->set, line)))
         return add_picture(l, line, has_labels ? "" : NULL, number, err);
     if (!blank)
         return FAIL(err, E_DATA, "'%s': line %zu: '%.100s' has no label; expected a path, a blank and a label", l->path,
@@ -198,7 +198,7 @@ static status read_list(list *l, error *err)
     status st = l->options->separator ? read_cells(l, err) : read_lines(l, err);
     source_close(&l->file);
     if (st == OK && l->set.n == 0)
-        st = FAIL(err, E_DATA, "'%s': lists no picture", l->path);
+        st = FAIL(err, E_DATA, "'%s': lists no %s", l->path, l->options->kind->one);
     return st;
 }
 
@@ -206,7 +206,9 @@ status picture_set_of_list(const char *path, const picture_list_options *o, word
 {
     bool has_labels = !o->without_labels;
     list l = {.path = path, .options = o, .is_known = known != NULL};
-    l.set = (picture_set){.root = o->root ? xstrdup(o->root) : fs_parent(path), .names = arena_create()};
+    l.set = (picture_set){.kind = o->kind,
+                          .root = o->root ? xstrdup(o->root) : fs_parent(path),
+                          .names = arena_create()};
     l.set.classes = known || !has_labels ? known : words_create();
     status st = read_list(&l, err);
     if (st != OK) {

@@ -1,5 +1,5 @@
 /*
- * Pictures and their classes by a list, plain or gzip:
+ * Pictures or videos and their classes by a list, plain or gzip:
  *
  *   lines of "PATH LABEL"      the label is what stands behind the last blank or tab; without labels a line may be
  *                              the path of a file alone
@@ -18,6 +18,7 @@
 #include "data/pictures/picture_set.h"
 
 typedef struct picture_list_options {
+    const picture_kind *kind;       /* of what it lists */
     const char *root;               /* NULL: the folder of the list */
     char separator;                 /* of cells; 0: lines */
     bool header;                    /* the first row of cells names the columns */

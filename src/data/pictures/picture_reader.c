@@ -2,6 +2,7 @@
 #include "data/pictures/picture_reader.h"
 
 #include "data/pictures/picture_classes.h"
+#include "data/pictures/picture_find.h"
 #include "data/pictures/survey.h"
 
 #include <stdlib.h>
@@ -150,6 +151,20 @@ status picture_reader_begin(const reader_request *request, const picture_reader_
     if (config_has(request->reader, "augment"))
         augment = config_section(request->reader, "augment");
     return picture_options_read(request->reader, augment, &r->options, err);
+}
+
+status picture_reader_deal(const reader_request *request, picture_reader *r, picture_set *examples, error *err)
+{
+    bool has_labels = !request->without_labels;
+    r->examples = examples;
+    if (has_labels && !request->vocabulary)
+        TRY(picture_classes_check(examples, err));
+    r->has_many = has_labels && picture_find_has_many(request->reader);
+    if (r->has_many && words_count(examples->classes) == 0)
+        return FAIL(err, E_DATA, "'%s': no %s has a label", request->path, r->files.kind->one);
+    if (has_labels && !r->has_many)
+        picture_set_deal(examples);
+    return OK;
 }
 
 void picture_reader_describe(picture_reader *r, const data_field *pixels, bool without_labels)

@@ -38,6 +38,10 @@ struct picture_reader {
 /* Sets base.ops and takes the options of the section; all else is the caller's to fill in. E_CONFIG. */
 MUST_USE status picture_reader_begin(const reader_request *request, const picture_reader_kind *kind,
                                      picture_reader *r, error *err);
+/* Classes and order of the examples: each class has some, and they are dealt (picture_set.h), or stay as they are where
+ * each has any number of classes. E_DATA. */
+MUST_USE status picture_reader_deal(const reader_request *request, picture_reader *r, picture_set *examples,
+                                    error *err);
 /* The fields of examples whose pixels are `pixels`, and the vocabulary. */
 void picture_reader_describe(picture_reader *r, const data_field *pixels, bool without_labels);
 /* The end of opening, whose status is `st`: leaves the part that is asked for, or closes the reader. */

@@ -1,7 +1,7 @@
 /* See picture_set.h. */
 #include "data/pictures/picture_set.h"
 
-#include "common/base/fs.h"
+#include "common/base/hash.h"
 #include "common/base/utf8.h"
 #include "data/pictures/picture.h"
 
@@ -9,7 +9,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DEEPEST = 32 };
+enum { DEEPEST = 32, SAMPLE = 512 /* bytes at each end */ };
+
+static bool is_picture(const char *path)
+{
+    bool is_other = false;
+    return picture_format_of_name(path, &is_other) >= 0 || is_other;
+}
+
+const picture_kind kind_of_pictures = {.one = "picture", .ends = ".jpg, .jpeg or .png", .counts = is_picture};
 
 void picture_set_fini(picture_set *s)
 {
@@ -40,12 +48,42 @@ void picture_set_name(const picture_set *s, size_t i, buf *ret)
     }
 }
 
+/* --- a file --- */
+
+static uint64_t sample_of(const char *path, const fs_map *file)
+{
+    size_t n = file->bytes < SAMPLE ? file->bytes : SAMPLE;
+    uint64_t parts[3] = {fnv1a(path, strlen(path))};
+    if (n > 0) {
+        parts[1] = fnv1a(file->data, n);
+        parts[2] = fnv1a(file->data + file->bytes - n, n);
+    }
+    return fnv1a(parts, sizeof parts);
+}
+
+status picture_entry_open(picture_entry *e, const char *path, fs_map *ret, error *err)
+{
+    struct stat info;
+    fs_map file;
+    TRY(fs_map_open(path, &file, err));
+    e->bytes = file.bytes;
+    e->sample = sample_of(e->path, &file);
+    if (stat(path, &info) == 0)
+        e->changed_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+    *ret = file;
+    return OK;
+}
+
+uint64_t picture_entry_labels(const picture_entry *e)
+{
+    return e->labels ? fnv1a(e->labels, (size_t)e->n_labels * sizeof *e->labels) : fnv1a(&e->label, sizeof e->label);
+}
+
 /* --- looking through folders --- */
 
 static void add_file(picture_set *s, const char *path, int32_t label)
 {
-    bool is_other = false;
-    if (picture_format_of_name(path, &is_other) < 0 && !is_other) {
+    if (!s->kind->counts(path)) {
         s->n_left_out++;
         return;
     }
@@ -89,6 +127,24 @@ static status add_folder(picture_set *s, const char *below, int32_t label, int d
     return st;
 }
 
+status picture_set_add_files(picture_set *s, const char *folder, int32_t label, error *err)
+{
+    char *path = picture_path(s->root, folder), **names = NULL;
+    size_t n = 0;
+    status st = fs_list(path, &names, &n, err);
+    free(path);
+    if (st != OK)
+        return st;
+    for (size_t i = 0; i < n; i++) {
+        char *one = xasprintf("%s/%s", folder, names[i]);
+        if (names[i][0] != '.')
+            add_file(s, one, label);
+        free(one);
+    }
+    fs_list_free(names, n);
+    return OK;
+}
+
 /* --- classes --- */
 
 static bool is_folder(const char *root, const char *name)
@@ -124,8 +180,8 @@ static status add_classes(picture_set *s, char *const *names, size_t n, bool is_
         TRY(add_folder(s, names[i], is_known ? words_find(s->classes, names[i]) : words_add(s->classes, names[i]), 1,
                        err));
         if (s->n == before)
-            return FAIL(err, E_DATA, "'%s/%s': the class '%s' has no picture: no file there ends with .jpg, .jpeg or "
-                                     ".png; remove the folder or fill it", s->root, names[i], names[i]);
+            return FAIL(err, E_DATA, "'%s/%s': the class '%s' has no %s: no file there ends with %s; remove the folder "
+                                     "or fill it", s->root, names[i], names[i], s->kind->one, s->kind->ends);
     }
     return OK;
 }
@@ -188,15 +244,19 @@ static status add_folders_of_classes(picture_set *s, bool is_known, error *err)
     status st = add_classes(s, names, n, is_known, err);
     fs_list_free(names, n);
     if (st == OK && s->n == 0)
-        st = FAIL(err, E_DATA, "'%s': has no folders, one a class, with pictures in them ('%s/cats/1.jpg'); %lld files "
-                               "lie there beside each other", s->root, s->root, (long long)s->n_left_out);
+        st = FAIL(err, E_DATA, "'%s': has no folders, one a class, with %ss in them ('%s/cats/1%.*s'); %lld files lie "
+                               "there beside each other", s->root, s->kind->one, s->root,
+                  (int)strcspn(s->kind->ends, ","), s->kind->ends, (long long)s->n_left_out);
     return st;
 }
 
-status picture_set_of_folders(const char *path, words *known, picture_set *ret, error *err)
+status picture_set_of_folders(const char *path, const picture_kind *kind, words *known, picture_set *ret, error *err)
 {
     bool is_folder = false;
-    picture_set s = {.root = xstrdup(path), .names = arena_create(), .classes = known ? known : words_create()};
+    picture_set s = {.kind = kind,
+                     .root = xstrdup(path),
+                     .names = arena_create(),
+                     .classes = known ? known : words_create()};
     status st = look(path, &is_folder, err);
     if (st == OK && !is_folder)
         st = FAIL(err, E_DATA, "'%s': is a file; expected a folder that has a folder a class", path);
@@ -211,18 +271,21 @@ status picture_set_of_folders(const char *path, words *known, picture_set *ret, 
     return OK;
 }
 
-status picture_set_of_files(const char *path, words *known, picture_set *ret, error *err)
+status picture_set_of_files(const char *path, const picture_kind *kind, words *known, picture_set *ret, error *err)
 {
     bool is_folder = false;
     const char *slash = strrchr(path, '/');
     status st = look(path, &is_folder, err);
-    picture_set s = {.root = is_folder ? xstrdup(path) : fs_parent(path), .names = arena_create(), .classes = known};
+    picture_set s = {.kind = kind,
+                     .root = is_folder ? xstrdup(path) : fs_parent(path),
+                     .names = arena_create(),
+                     .classes = known};
     if (st == OK && is_folder)
         st = add_folder(&s, "", 0, 0, err);
     else if (st == OK)
         add_file(&s, slash ? slash + 1 : path, 0);
     if (st == OK && s.n == 0)
-        st = FAIL(err, E_DATA, "'%s': holds no picture: no file there ends with .jpg, .jpeg or .png", path);
+        st = FAIL(err, E_DATA, "'%s': holds no %s: no file there ends with %s", path, kind->one, kind->ends);
     if (st != OK) {
         picture_set_fini(&s);
         return st;

@@ -11,17 +11,16 @@
 #include "common/base/log.h"
 #include "data/index/cache.h"
 #include "data/index/parallel.h"
+#include "data/pictures/broken.h"
 #include "data/pictures/picture.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-/* Pictures that one round looks at; bytes of a sample at each end; broken ones that are named, and characters of why;
- * the largest file. */
-enum { ROUND = 64, SAMPLE = 512, NAMED = 10, REASON = 160, BYTES_MOST = 1 << 30 };
+/* Pictures that one round looks at; the largest file. */
+enum { ROUND = 64, BYTES_MOST = 1 << 30 };
 
 typedef struct tally {
     int64_t of_format[2], misnamed, sixteen_bits, cmyk, turned;
@@ -46,17 +45,6 @@ status picture_set_read(const picture_set *s, size_t i, buf *ret, error *err)
 }
 
 /* --- heads --- */
-
-static uint64_t sample_of(const char *path, const fs_map *file)
-{
-    size_t n = file->bytes < SAMPLE ? file->bytes : SAMPLE;
-    uint64_t parts[3] = {fnv1a(path, strlen(path))};
-    if (n > 0) {
-        parts[1] = fnv1a(file->data, n);
-        parts[2] = fnv1a(file->data + file->bytes - n, n);
-    }
-    return fnv1a(parts, sizeof parts);
-}
 
 static void count(tally *t, const picture_entry *e, const picture_head *head, const picture_decoding *how)
 {
@@ -89,28 +77,13 @@ static void add_tally(tally *to, const tally *t)
 static status look_at(picture_entry *e, const char *path, const picture_decoding *how, tally *t, error *err)
 {
     fs_map file;
-    struct stat info;
     picture_head head;
-    TRY(fs_map_open(path, &file, err));
-    e->bytes = file.bytes;
-    e->sample = sample_of(e->path, &file);
-    if (stat(path, &info) == 0)
-        e->changed_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+    TRY(picture_entry_open(e, path, &file, err));
     status st = picture_read_head(file.data, file.bytes, &head, err);
     fs_map_close(&file);
     if (st == OK)
         count(t, e, &head, how);
     return st;
-}
-
-/* A device that fails says nothing of the picture. */
-static status note_broken(survey *s, size_t i, status st, const error *why, error *err)
-{
-    if (st != OK && st != E_DATA)
-        return error_set(err, st, "%s", why->text);
-    if (st == E_DATA)
-        s->broken[i] = xstrndup(why->text, REASON);
-    return OK;
 }
 
 static size_t end_of_round(const survey *s, size_t round)
@@ -128,7 +101,7 @@ static status look_at_round(void *user, size_t round, error *err)
         char *path = picture_set_path(s->set, i);
         status st = look_at(&s->set->at[i], path, s->how, &t, &why);
         free(path);
-        TRY(note_broken(s, i, st, &why, err));
+        TRY(picture_set_note(st, &why, &s->broken[i], err));
     }
     pthread_mutex_lock(&s->lock);
     add_tally(&s->found, &t);
@@ -156,7 +129,7 @@ static status decode_round(void *user, size_t round, error *err)
     for (size_t i = round * ROUND; i < end_of_round(s, round); i++) {
         error why = ERROR_INIT;
         if (!s->broken[i])
-            TRY(note_broken(s, i, decode_one(s, i, &why), &why, err));
+            TRY(picture_set_note(decode_one(s, i, &why), &why, &s->broken[i], err));
     }
     return OK;
 }
@@ -242,49 +215,6 @@ static status find_broken(survey *s, error *err)
 
 /* --- what becomes of it --- */
 
-/* "'cats/7.jpg': is empty; ..." of the first. Returns how many there are. */
-static size_t name_broken(const survey *s, buf *ret)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s->set->n; i++) {
-        if (!s->broken[i])
-            continue;
-        if (n++ < NAMED)
-            buf_addf(ret, "%s'%s': %s", n > 1 ? "; " : "", s->set->at[i].path, s->broken[i]);
-    }
-    if (n > NAMED)
-        buf_adds(ret, "; ...");
-    return n;
-}
-
-static void leave_out_broken(survey *s)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < s->set->n; i++)
-        if (!s->broken[i])
-            s->set->at[kept++] = s->set->at[i];
-    s->set->n = kept;
-}
-
-static status settle(survey *s, bool skips, error *err)
-{
-    buf those = BUF_INIT;
-    size_t all = s->set->n, n = name_broken(s, &those);
-    status st = OK;
-    if (n > 0 && !skips)
-        st = FAIL(err, E_DATA,
-                  "'%s': %zu of %zu pictures cannot be read (with on_error: \"skip\" they are left out): %s",
-                  s->set->root, n, all, those.data);
-    else if (n == all)
-        st = FAIL(err, E_DATA, "'%s': none of %zu pictures can be read: %s", s->set->root, all, those.data);
-    else if (n > 0)
-        LOG_W("SKIPPED", "path=%s pictures=%zu of=%zu: %s", s->set->root, n, all, those.data);
-    if (st == OK)
-        leave_out_broken(s);
-    buf_fini(&those);
-    return st;
-}
-
 static void tell(const survey *s, int64_t began_us)
 {
     const tally *t = &s->found;
@@ -311,7 +241,7 @@ status picture_survey(picture_set *set, const picture_decoding *how, bool skips,
     if (st == OK && skips)
         st = find_broken(&s, err);
     if (st == OK)
-        st = settle(&s, skips, err);
+        st = picture_set_settle(set, s.broken, "pictures", skips, err);
     set->reading = s.found.reading;
     if (st == OK)
         tell(&s, began_us);

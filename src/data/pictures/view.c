@@ -82,8 +82,7 @@ static layout lay_out_drawn(const picture_view *v, const picture_draws *draws, c
     return l;
 }
 
-static status view_picture(const picture_view *v, const picture_draws *draws, picture *p, unsigned char *ret,
-                           error *err)
+status picture_view_show(const picture_view *v, const picture_draws *draws, picture *p, unsigned char *ret, error *err)
 {
     void *room = NULL;
     size_t n = (size_t)v->width * (size_t)v->height;
@@ -108,7 +107,7 @@ status picture_view_take(const picture_view *v, const picture_draws *draws, cons
 {
     picture p;
     TRY(picture_decode(data, bytes, &v->decoding, &p, err));
-    status st = view_picture(v, draws, &p, ret, err);
+    status st = picture_view_show(v, draws, &p, ret, err);
     picture_fini(&p);
     return st;
 }

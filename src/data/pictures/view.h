@@ -28,4 +28,8 @@ typedef struct picture_view {
 MUST_USE status picture_view_take(const picture_view *v, const picture_draws *draws, const unsigned char *data,
                                   size_t bytes, unsigned char *ret, error *err);
 
+/* The same of a picture that is decoded, and turned; it is changed. */
+MUST_USE status picture_view_show(const picture_view *v, const picture_draws *draws, picture *p, unsigned char *ret,
+                                  error *err);
+
 #endif

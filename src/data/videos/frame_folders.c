@@ -67,61 +67,54 @@ static status check_folder(const picture_set *s, const picture_entry *e, bool ha
                                                          "for each video there, with its frames", s->root, e->path);
 }
 
-static status find_videos(picture_set *s, bool has_labels, picture_set *v, error *err)
+/* A video whose frames begin behind those that there are. */
+static void add_video(frame_folders *f, picture_entry e, size_t first)
 {
-    qsort(s->at, s->n, sizeof *s->at, compare_frames);
-    *v = (picture_set){.root = s->root, .classes = s->classes, .names = s->names};
-    for (size_t i = 0; i < s->n; i++) {
-        const char *path = s->at[i].path, *last = v->n ? v->at[v->n - 1].path : NULL;
-        size_t n = folder_length(path);
-        TRY(check_folder(s, &s->at[i], has_labels, err));
-        if (last && strlen(last) == n && memcmp(last, path, n) == 0)
-            continue;
-        GROW(v->at, v->cap, v->n + 1);
-        v->at[v->n++] = (picture_entry){.path = arena_strndup(s->names, path, n), .label = s->at[i].label};
-    }
-    if (has_labels)
-        picture_set_deal(v);
-    return OK;
+    picture_set *v = &f->videos;
+    GROW(v->at, v->cap, v->n + 1);
+    GROW(f->first, f->first_cap, v->n + 1);
+    GROW(f->n, f->n_cap, v->n + 1);
+    e.number = v->n;
+    f->first[v->n] = first;
+    f->n[v->n] = 0;
+    v->at[v->n++] = e;
 }
 
-/* The first frame in a folder. */
-static size_t find_first(const picture_set *frames, const char *folder)
+static void begin(const picture_set *frames, frame_folders *ret)
 {
-    size_t low = 0, high = frames->n, n = strlen(folder);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const char *path = frames->at[middle].path;
-        if (compare_folders(path, folder_length(path), folder, n) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static void find_frames(const picture_set *frames, frame_folders *f)
-{
-    size_t n = f->videos.n;
-    f->first = xcalloc(n, sizeof *f->first);
-    f->n = xcalloc(n, sizeof *f->n);
-    for (size_t v = 0; v < n; v++) {
-        const char *folder = f->videos.at[v].path;
-        size_t i = f->first[v] = find_first(frames, folder);
-        for (; i < frames->n; i++) {
-            size_t length = folder_length(frames->at[i].path);
-            if (length != strlen(folder) || memcmp(frames->at[i].path, folder, length) != 0)
-                break;
-        }
-        f->n[v] = i - f->first[v];
-    }
+    *ret = (frame_folders){.videos = {.root = frames->root, .classes = frames->classes, .names = frames->names}};
 }
 
 status frame_folders_find(picture_set *frames, bool has_labels, frame_folders *ret, error *err)
 {
-    *ret = (frame_folders){.first = NULL};
-    TRY(find_videos(frames, has_labels, &ret->videos, err));
-    find_frames(frames, ret);
+    begin(frames, ret);
+    picture_set *v = &ret->videos;
+    qsort(frames->at, frames->n, sizeof *frames->at, compare_frames);
+    for (size_t i = 0; i < frames->n; i++) {
+        const char *path = frames->at[i].path, *last = v->n ? v->at[v->n - 1].path : NULL;
+        size_t n = folder_length(path);
+        TRY(check_folder(frames, &frames->at[i], has_labels, err));
+        if (!last || strlen(last) != n || memcmp(last, path, n) != 0)
+            add_video(ret, (picture_entry){.path = arena_strndup(frames->names, path, n),
+                                           .label = frames->at[i].label}, i);
+        ret->n[v->n - 1]++;
+    }
+    return OK;
+}
+
+status frame_folders_list(const picture_set *listed, picture_set *frames, frame_folders *ret, error *err)
+{
+    begin(frames, ret);
+    for (size_t i = 0; i < listed->n; i++) {
+        const picture_entry *e = &listed->at[i];
+        size_t first = frames->n;
+        TRY(picture_set_add_files(frames, e->path, e->label, err));
+        if (frames->n == first)
+            return FAIL(err, E_DATA, "'%s': the video '%s' is a folder without pictures", frames->root, e->path);
+        qsort(frames->at + first, frames->n - first, sizeof *frames->at, compare_frames);
+        add_video(ret, *e, first);
+        ret->n[i] = frames->n - first;
+    }
     return OK;
 }
 
@@ -136,12 +129,13 @@ frame_print *frame_folders_prints(const picture_set *frames, const frame_folders
 {
     frame_print *prints = xcalloc(f->videos.n, sizeof *prints);
     for (size_t v = 0; v < f->videos.n; v++) {
+        const picture_entry *e = &f->videos.at[v];
         uint64_t hash = 0;
-        for (size_t i = f->first[v]; i < f->first[v] + f->n[v]; i++) {
+        for (size_t i = f->first[e->number]; i < f->first[e->number] + f->n[e->number]; i++) {
             uint64_t parts[3] = {hash, frames->at[i].bytes, frames->at[i].sample};
             hash = fnv1a(parts, sizeof parts);
         }
-        prints[v] = (frame_print){hash, (uint64_t)f->videos.at[v].label};
+        prints[v] = (frame_print){hash, e->labels ? picture_entry_labels(e) : (uint64_t)e->label};
     }
     return prints;
 }

@@ -14,12 +14,15 @@ typedef struct frame_print {
 
 typedef struct frame_folders {
     picture_set videos;             /* folders; root, names and classes are those of the frames */
-    size_t *first, *n;              /* [videos.n] which frames are a video's */
+    size_t *first, *n;              /* which frames are a video's, by the number of its entry */
+    size_t first_cap, n_cap;
 } frame_folders;
 
-/* `frames` are looked at, and sorted so that those of a video stand together. With labels videos are dealt; a frame
- * that lies right in the folder of its class is E_DATA. frame_folders_fini also after a failure. */
+/* Those of frames that were found, which are sorted so that those of a video stand together. A frame that lies right in
+ * the folder of its class is E_DATA. frame_folders_fini also after a failure. */
 MUST_USE status frame_folders_find(picture_set *frames, bool has_labels, frame_folders *ret, error *err);
+/* Those that a list names, in its order: their frames, which are the pictures right in them, are added to `frames`. */
+MUST_USE status frame_folders_list(const picture_set *listed, picture_set *frames, frame_folders *ret, error *err);
 void frame_folders_fini(frame_folders *f);
 
 /* [videos.n], of frames that were surveyed; free it. */

@@ -198,6 +198,36 @@ static void test_without_labels(void **state)
     dataset_close(&d);
 }
 
+/* A list names folders, in its order and with its classes. */
+static void test_lists(void **state)
+{
+    (void)state;
+    static const char lines[] = "films/run/long b\nfilms/jump/other a,b\nfilms/run/long a\n";
+    static const char missing[] = "films/run b\n";
+    char *path = folder_file("list.txt"), *other = folder_file("other.txt");
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    unsigned char bytes[VALUES];
+    float shares[2];
+    assert_int_equal(fs_write_atomic(path, lines, sizeof lines - 1, NULL), OK);
+    assert_int_equal(fs_write_atomic(other, missing, sizeof missing - 1, NULL), OK);
+    const char *reader = "{size: 4, frames: 4, label_is: 'labels'}";
+    assert_int_equal(records_open_path("video_list", reader, path, &plain, &d, NULL), OK);
+    static const int numbers[3][T] = {{5, 6, 7, 8}, {2, 3, 4, 5}, {5, 6, 7, 8}};
+    static const float classes[3][2] = {{0, 1}, {1, 1}, {1, 0}};
+    assert_int_equal(dataset_examples(d), 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(dataset_read_bytes(d, i, (void *[]){bytes, shares}, NULL), OK);
+        expect_clip(bytes, numbers[i]);
+        assert_memory_equal(shares, classes[i], sizeof shares);
+    }
+    dataset_close(&d);
+    assert_int_equal(records_open_path("video_list", "{size: 4, frames: 4}", other, &plain, &d, &err), E_DATA);
+    assert_non_null(strstr(err.text, "the video 'films/run' is a folder without pictures"));
+    free(path);
+    free(other);
+}
+
 /* All frames are mirrored and moved alike. */
 static void test_flips(void **state)
 {
@@ -280,6 +310,7 @@ static void test_refusals(void **state)
     write_frame("mixed/run/stray.png", 1);
     refuses("flat", "{size: 4, frames: 2}", E_DATA, "lies in the folder of its class; expected a folder for each");
     refuses("mixed", "{size: 4, frames: 2}", E_DATA, "run/stray.png': lies in the folder of its class");
+    refuses("films", "{size: 4, frames: 2, on_error: 'skip'}", E_CONFIG, "\"skip\" is of videos that are files");
     refuses("films/run/long", "{size: 4, frames: 2}", E_DATA, "a video is a folder of frames");
     refuses("films", "{size: 4096, frames: 4096}", E_CONFIG, "frames: a clip of 4096 frames has more than");
 }
@@ -291,6 +322,7 @@ int main(void)
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_clips_are_drawn),
         cmocka_unit_test(test_without_labels),
+        cmocka_unit_test(test_lists),
         cmocka_unit_test(test_flips),
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_refusals),

@@ -1,0 +1,17 @@
+# FFmpeg's headers, for files of video; the libraries are opened at run time, and are those of these headers' versions.
+set(TEQUIO_VIDEO AUTO CACHE STRING "Read files of video: ON, OFF, or AUTO where FFmpeg's headers are")
+if(TEQUIO_VIDEO STREQUAL AUTO)
+    pkg_check_modules(av QUIET libavformat>=59 libavcodec>=59 libavutil>=57 libswscale>=6)
+elseif(TEQUIO_VIDEO)
+    pkg_check_modules(av REQUIRED libavformat>=59 libavcodec>=59 libavutil>=57 libswscale>=6)
+endif()
+set(tequio_video_except /videos/libav/)
+set(tequio_video_found "not here, files of video are refused")
+if(TEQUIO_VIDEO AND av_FOUND)
+    set(tequio_video_except /videos/libav_absent)
+    set(tequio_video_found ${av_libavformat_VERSION})
+    string(REGEX MATCH "^[0-9]+" format ${av_libavformat_VERSION})
+    string(REGEX MATCH "^[0-9]+" scale ${av_libswscale_VERSION})
+    set(tequio_video_packages ", libavformat${format}, libswscale${scale}") # Debian's names
+endif()
+message(STATUS "libavformat: ${tequio_video_found}")

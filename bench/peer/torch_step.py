@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What PyTorch needs for a training step of the networks that bench/gpu.sh measures.
+"""What PyTorch needs for a training step of networks that `tequio bench step` and bench/gpu.sh measure.
 
 The same networks and losses as Tequio's, without dropout, on one batch of random data that stays on the
 device: nothing is read. PyTorch as one would use it for speed: --compile, fused optimizers, its own flash
@@ -158,13 +158,81 @@ def resnet50(batch, small):
     return (ResNet50(width, 1000).to(memory_format=torch.channels_last), (image, ids_below(1000, batch)))
 
 
-MODELS = {"gpt2_124m": (gpt2_124m, 16), "bert_base_qa": (bert_base_qa, 32), "resnet50": (resnet50, 128)}
+class Doubled(nn.Sequential):
+    """Two 3x3 convolutions, as U-Net has them everywhere."""
+
+    def __init__(self, inner, outer):
+        layers = []
+        for a in (inner, outer):
+            layers += [nn.Conv2d(a, outer, 3, 1, 1, bias=False), nn.BatchNorm2d(outer), nn.ReLU(True)]
+        super().__init__(*layers)
+
+
+class UNet(nn.Module):
+    def __init__(self, width, classes):
+        super().__init__()
+        sizes = [width << i for i in range(5)]
+        self.down = nn.ModuleList(Doubled(a, b) for a, b in zip([3, *sizes], sizes))
+        self.up = nn.ModuleList(nn.ConvTranspose2d(2 * a, a, 2, 2) for a in sizes[:-1])
+        self.beside = nn.ModuleList(Doubled(2 * a, a) for a in sizes[:-1])
+        self.head = nn.Conv2d(width, classes, 1)
+
+    def forward(self, image):
+        x, levels = self.down[0](image), []
+        for down in self.down[1:]:
+            levels.append(x)
+            x = down(F.max_pool2d(x, 2))
+        for i in reversed(range(4)):
+            x = self.beside[i](torch.cat([levels[i], self.up[i](x)], 1))
+        return self.head(x)
+
+
+class WithLoss(nn.Module):
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, image, label):
+        return F.cross_entropy(self.network(image), label)
+
+
+def without_regularising(network):
+    """Dropout and stochastic depth away, which cost something with a share of 0 too."""
+    for parent in list(network.modules()):
+        for name, child in parent.named_children():
+            if isinstance(child, nn.Dropout) or type(child).__name__ == "StochasticDepth":
+                setattr(parent, name, nn.Identity())
+    return network
+
+
+def of_torchvision(name):
+    def build(batch, small):
+        import torchvision
+        network = without_regularising(getattr(torchvision.models, name)())
+        side = 64 if small else 224
+        image = torch.randn(batch, 3, side, side).to(memory_format=torch.channels_last)
+        return WithLoss(network).to(memory_format=torch.channels_last), (image, ids_below(1000, batch))
+    return build
+
+
+def unet(batch, small):
+    width, side = (4, 32) if small else (64, 128)
+    image = torch.randn(batch, 3, side, side).to(memory_format=torch.channels_last)
+    return (WithLoss(UNet(width, 21)).to(memory_format=torch.channels_last),
+            (image, ids_below(21, batch, side, side)))
+
+
+MODELS = {"gpt2_124m": (gpt2_124m, 16), "bert_base_qa": (bert_base_qa, 32), "resnet50": (resnet50, 128),
+          "unet": (unet, 2)}
+MODELS.update({name: (of_torchvision(name), batch) for name, batch in (
+    ("mobilenet_v3_large", 16), ("efficientnet_b0", 8), ("regnet_y_400mf", 16), ("densenet121", 4),
+    ("convnext_tiny", 4), ("swin_t", 4))})
 
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--model", choices=MODELS, required=True)
-    p.add_argument("--batch", type=int, help="examples of a step; 16 of GPT-2, 32 of BERT, 128 images")
+    p.add_argument("--batch", type=int, help="examples of a step; the model's own, 16 of GPT-2")
     p.add_argument("--dtype", choices=["f32", "tf32", "bf16"], default="f32", help="of products; bf16: autocast")
     p.add_argument("--optimizer", choices=["sgd", "adamw"], default="adamw")
     p.add_argument("--device", default="cpu")
@@ -190,12 +258,13 @@ def optimizer_of(a, parameters):
 
 
 def block_ms(step, n, wait):
+    """Of a step, by the clock and of all cores."""
     wait()
-    begin = time.perf_counter()
+    begin, begin_cpu = time.perf_counter(), time.process_time()
     for _ in range(n):
         step()
     wait()
-    return (time.perf_counter() - begin) / n * 1e3
+    return (time.perf_counter() - begin) / n * 1e3, (time.process_time() - begin_cpu) / n * 1e3
 
 
 def main():
@@ -220,14 +289,15 @@ def main():
         optimizer.step()
 
     wait = torch.cuda.synchronize if kind == "cuda" else lambda: None
-    block_ms(step, a.warmup, wait)
+    for _ in range(a.warmup):
+        step()
     times = [block_ms(step, max(1, a.steps // BLOCKS), wait) for _ in range(BLOCKS)]
-    ms = statistics.median(times)
+    ms, cpu_ms = (statistics.median(side) for side in zip(*times))
     print(json.dumps({
         "peer": "PyTorch " + torch.__version__, "model": a.model, "batch": batch, "dtype": a.dtype,
         "device": torch.cuda.get_device_name() if kind == "cuda" else a.device, "compile": a.compile,
         "parameters": sum(p.numel() for p in model.parameters()), "step_ms": round(ms, 3),
-        "best_ms": round(min(times), 3), "examples_per_s": round(batch / ms * 1e3, 3)}))
+        "best_ms": round(min(times)[0], 3), "cpu_ms": round(cpu_ms, 3), "examples_per_s": round(batch / ms * 1e3, 3)}))
 
 
 if __name__ == "__main__":

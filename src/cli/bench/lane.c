@@ -34,6 +34,15 @@ typedef struct subject {
         .name = what, .dtype = DT_I64, .rank = 1, .dim = {length}, .classes = n                    \
     }
 
+#define PIXELS(h, w, n)                                                                            \
+    {                                                                                              \
+        .name = "label", .dtype = DT_I64, .rank = 2, .dim = {h, w}, .classes = n                   \
+    }
+#define IMAGENET                                                                                   \
+    {                                                                                              \
+        IMAGE(3, 224, 224), CLASS(1000)                                                            \
+    }
+
 static const subject subjects[] = {
     {"mlp", 256, "{ type: 'mlp', hidden: [512, 512], dropout: 0 }", {IMAGE(1, 28, 28), CLASS(10)}},
     {"cnn",
@@ -54,6 +63,13 @@ static const subject subjects[] = {
      16,
      "{ type: 'transformer_lm', num_layers: 6, width: 384, num_heads: 6, dropout: 0 }",
      {TOKENS("tokens", 256, 65), TOKENS("label", 256, 65)}},
+    {"mobilenet_v3_large", 16, "{ type: 'mobilenet_v3_large', dropout: 0 }", IMAGENET},
+    {"efficientnet_b0", 8, "{ type: 'efficientnet_b0', dropout: 0, stochastic_depth_prob: 0 }", IMAGENET},
+    {"regnet_y_400mf", 16, "{ type: 'regnet_y_400mf' }", IMAGENET},
+    {"densenet121", 4, "{ type: 'densenet121' }", IMAGENET},
+    {"convnext_tiny", 4, "{ type: 'convnext_tiny', stochastic_depth_prob: 0 }", IMAGENET},
+    {"swin_t", 4, "{ type: 'swin_t', stochastic_depth_prob: 0 }", IMAGENET},
+    {"unet", 2, "{ type: 'unet' }", {IMAGE(3, 128, 128), PIXELS(128, 128, 21)}},
 };
 
 static const struct {

@@ -25,7 +25,9 @@ typedef struct bench_lane_facts {
 } bench_lane_facts;
 
 /* The models there are, as a flag's choices. */
-#define BENCH_MODELS "mlp|cnn|resnet18_cifar|resnet50|bert_tiny_qa|bert_base_qa|gpt_char"
+#define BENCH_MODELS                                                                               \
+    "mlp|cnn|resnet18_cifar|resnet50|bert_tiny_qa|bert_base_qa|gpt_char|mobilenet_v3_large|"       \
+    "efficientnet_b0|regnet_y_400mf|densenet121|convnext_tiny|swin_t|unet"
 
 MUST_USE status bench_lane_create(const bench_lane_options *options, bench_lane **ret, error *err);
 void bench_lane_destroy(bench_lane **l);

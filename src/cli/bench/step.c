@@ -153,13 +153,18 @@ static json_t *bench_step_report(const bench *b, const timing *ours, const timin
     if (!theirs)
         return r;
     timing peer = over_rounds(theirs, n);
-    double *ratio = xcalloc(n, sizeof *ratio);
-    for (size_t i = 0; i < n; i++)
+    double *ratio = xcalloc(n, sizeof *ratio), *of_cpu = xcalloc(n, sizeof *of_cpu);
+    for (size_t i = 0; i < n; i++) {
         ratio[i] = ours[i].examples_per_s / theirs[i].examples_per_s;
+        of_cpu[i] = theirs[i].cpu_ms / ours[i].cpu_ms;
+    }
     json_object_set_new(r, "peer", timing_json(&peer));
     json_object_set_new(r, "ratio", json_real(mine.examples_per_s / peer.examples_per_s));
     json_object_set_new(r, "ratio_by_round", json_real(spread_of(ratio, n).median));
     json_object_set_new(r, "ratio_of_best", json_real(peer.best_ms / mine.best_ms));
+    if (peer.cpu_ms > 0) /* it tells that */
+        json_object_set_new(r, "ratio_of_cpu", json_real(spread_of(of_cpu, n).median));
+    free(of_cpu);
     free(ratio);
     return r;
 }

@@ -129,6 +129,7 @@ static status count_classes(arrays_reader *r, size_t field, int64_t classes, err
         highest = label > highest ? label : highest;
     }
     f->classes = classes ? classes : highest + 1;
+    f->classes_option = classes ? NULL : "classes";
     return OK;
 }
 

@@ -305,7 +305,10 @@ static void csv_reader_describe_fields(csv_reader *r)
         d->fields[d->n_fields++] = (data_field){.name = "label", .dtype = DT_F32};
     else if (label)
         d->fields[d->n_fields++] =
-            (data_field){.name = "label", .dtype = DT_I64, .classes = column_size(label)};
+            (data_field){.name = "label",
+                         .dtype = DT_I64,
+                         .classes = column_size(label),
+                         .classes_option = "vocabulary"};
 }
 
 /* --- texts --- */

@@ -39,6 +39,8 @@ typedef struct data_field {
     int32_t rank;
     int64_t dim[TENSOR_RANK];
     int64_t classes;                /* labels: 0 .. classes-1 are valid; otherwise 0 */
+    const char *classes_option;     /* labels whose classes the training data tell: what else of dataset_reader
+                                     * would, as "classes"; NULL: nothing would. Static */
     int64_t tokens;                 /* token ids: 0 .. tokens-1 are valid; otherwise 0 */
     const int64_t *sizes;           /* categories [.., dim[rank-1]]: those of column k are 0 ..
                                      * sizes[k]-1; otherwise NULL */

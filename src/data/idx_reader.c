@@ -212,6 +212,8 @@ static status add_labels(idx_reader *r, const idx_reader_options *o, const char 
     TRY(idx_reader_check_labels(r, o->classes, &classes, err));
     r->base.fields[FIELD_LABEL] =
         (data_field){.name = "label", .dtype = DT_I64, .classes = classes};
+    if (!o->classes)
+        r->base.fields[FIELD_LABEL].classes_option = "classes";
     r->base.n_fields = FIELDS;
     return OK;
 }

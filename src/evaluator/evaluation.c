@@ -25,7 +25,6 @@ struct evaluation {
     loader *loader;
     int n_readers;           /* threads that read ahead */
     bool has_perplexity;
-    bool counted_classes;    /* the data said how many there are, not the configuration */
     steps batches;           /* a "step" is one batch */
     prediction says;             /* of predictions */
     evaluation_metrics *metrics; /* NULL: none are listed */
@@ -69,8 +68,6 @@ static status evaluation_open_data(evaluation *e, const evaluation_options *o, e
         .vocabulary = o->vocabulary, .part = o->part, .without_labels = o->predict != NULL};
     TRYF(dataset_open_as(reader, path, &how, &e->data, err), err, "%s data",
          o->predict ? "the" : "validation");
-    e->counted_classes = !json_is_integer(config_json(reader, "classes"));
-
     e->n_readers = readers_of(o);
     int64_t size = o->batch_size ? o->batch_size
                                  : config_int(o->config, "validation_data_loader.batch_size");
@@ -270,10 +267,21 @@ const dataset *evaluation_data(const evaluation *e)
     return e->data;
 }
 
+/* Did these data say how many classes there are, not the configuration, nor the vocabulary of the training data? */
+static bool has_counted_classes(const evaluation *e)
+{
+    size_t n;
+    const data_field *fields = dataset_fields(e->data, &n);
+    for (size_t i = 0; i < n; i++)
+        if (fields[i].classes_option && strcmp(fields[i].classes_option, "classes") == 0)
+            return true;
+    return false;
+}
+
 status evaluation_load(evaluation *e, const weights *w, error *err)
 {
     const char *hint = " (with the classes counted in the data: dataset_reader.classes is not set)";
-    return params_take(e->flat, w, e->counted_classes ? hint : "", e->params, err);
+    return params_take(e->flat, w, has_counted_classes(e) ? hint : "", e->params, err);
 }
 
 /* --- running --- */

@@ -203,7 +203,9 @@ status build_biaffine_parser(net *n, const config *model, net_outputs *ret, erro
 {
     parser p = {.section = model, .dropout = net_share_or(model, "dropout", 0.0)};
     if (net_has_words(n))
-        return FAIL(err, E_CONFIG, "%s.type: biaffine_parser reads words; leave dataset_reader.tokenizer out",
+        return FAIL(err, E_CONFIG,
+                    "%s.type: biaffine_parser reads words, and the data have pieces of them (word_ids); a reader "
+                    "without a tokenizer gives words",
                     config_path(model));
     TRY(text_rows(n, model, &parser_names, config_f64(model, "input_dropout"), &p.words, err));
     p.heads = p.words.tokens + 1;

@@ -106,7 +106,8 @@ bool config_knows(const char *path);
 bool config_is_list_of_numbers(const char *path);
 const char *config_nearest_path(const char *path);
 
-/* The nearest of `names` to `word`, or NULL when none is near (edit distance <= 1 + length / 4). */
+/* The nearest of `names` to `word` (edit distance <= 1 + length / 4), else the one that has its parts between
+ * underscores and others, or some of its parts; NULL when none is near. */
 const char *config_did_you_mean(const char *word, const char *const *names, size_t n);
 
 #endif

@@ -1,6 +1,8 @@
 /*
  * "Did you mean": the nearest known word by the number of slips (a letter more, less, other, or two
- * neighbours swapped). The earliest of equally near words wins, so the answer is stable.
+ * neighbours swapped). The earliest of equally near words wins, so the answer is stable. Where none is near, one that
+ * has all parts of the word in their order, as transformer_model_name those of transformer_name, or the word all of
+ * its.
  */
 #include "common/config/config.h"
 
@@ -34,6 +36,33 @@ static size_t distance(const char *a, size_t n, const char *b, size_t m)
     return rows[n % 3][m];
 }
 
+/* Parted by underscores: are those of `few`, two at least, among those of `many`, in their order? */
+static bool has_parts(const char *many, const char *few)
+{
+    bool has_two = strchr(few, '_') != NULL;
+    while (*few && *many) {
+        size_t n = strcspn(few, "_"), m = strcspn(many, "_");
+        if (n == m && memcmp(few, many, n) == 0)
+            few += n + (few[n] == '_');
+        many += m + (many[m] == '_');
+    }
+    return has_two && !*few;
+}
+
+static const char *of_same_parts(const char *word, const char *const *names, size_t n)
+{
+    const char *best = NULL;
+    size_t length = strlen(word), least = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t m = strlen(names[i]), apart = m > length ? m - length : length - m;
+        if ((has_parts(names[i], word) || has_parts(word, names[i])) && (!best || apart < least)) {
+            best = names[i];
+            least = apart;
+        }
+    }
+    return best;
+}
+
 const char *config_did_you_mean(const char *word, const char *const *names, size_t n)
 {
     size_t length = strlen(word);
@@ -51,5 +80,5 @@ const char *config_did_you_mean(const char *word, const char *const *names, size
             best_distance = d;
         }
     }
-    return best;
+    return best ? best : of_same_parts(word, names, n);
 }

@@ -70,7 +70,7 @@ void hello_pack(const hello_facts *facts, buf *ret)
     buf_fini(&lines);
 }
 
-/* "'trainer.seed' is 2 there, 1 here" */
+/* "'random_seed' is 2 there, 1 here" */
 static status hello_fail_differs(const Wire__Hello *hello, const config *ours, task who, task self,
                                  error *err)
 {

@@ -435,6 +435,7 @@ size_t record_field_data(const record_field *f, data_field ret[TEXT_FIELDS])
                     .dtype = f->kind->dtype,
                     .rank = f->rank,
                     .classes = f->classes,
+                    .classes_option = !f->is_learned ? NULL : f->words ? "vocabulary" : "fields[].classes",
                     .varies = f->varies};
     memcpy(d.dim, f->dim, sizeof d.dim);
     if (record_field_is_bytes(f))

@@ -346,8 +346,10 @@ static status describe(tag_reader *r, error *err)
         d->fields[d->n_fields++] = row_field(r, "word_ids", 0);
     for (size_t i = 0; r->has_labels && i < r->n_columns; i++)
         d->fields[d->n_fields++] = row_field(r, r->fields[i], tag_filler(i));
-    if (r->has_labels)
+    if (r->has_labels) {
         d->fields[first_tag(r)].classes = words_count(r->names[0]);
+        d->fields[first_tag(r)].classes_option = "vocabulary";
+    }
     if (r->s.heads)
         d->fields[d->n_fields++] = row_field(r, "head_indices", NO_LABEL);
     TRY(mem_alloc(r->s.n * sizeof *d->lengths, "the lengths of examples", &memory, err));

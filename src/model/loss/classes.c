@@ -110,6 +110,16 @@ static bool has_classes_at(const graph_shape *scores, const graph_shape *labels,
     return true;
 }
 
+/* Where the data may lack some. */
+static const char *more_classes(const net *n, const char *option, int64_t given)
+{
+    if (strcmp(option, "vocabulary") == 0)
+        return "; if these data lack some classes, dataset_reader.vocabulary names all there are";
+    return arena_printf(graph_arena(n->g),
+                        "; if these data lack the highest classes, dataset_reader.%s: %lld says how many there are",
+                        option, (long long)given);
+}
+
 /* What helps where only the number of classes differs, or a head chooses what scores are of; "" where nothing is known
  * to. */
 static const char *remedy(const net *n, const graph_shape *scores, const graph_shape *labels)
@@ -123,11 +133,8 @@ static const char *remedy(const net *n, const graph_shape *scores, const graph_s
         return "; model.head says what scores are of: sequence, each text; tokens, each token";
     if (!given || !has_classes_at(scores, labels, given, labels->rank))
         return "";
-    if (given > classes && !n->loss->has_probabilities)
-        return arena_printf(graph_arena(n->g),
-                            "; if these data lack the highest classes, dataset_reader.classes: %lld says "
-                            "how many there are",
-                            (long long)given);
+    if (given > classes && n->loss->label[0]->classes_option)
+        return more_classes(n, n->loss->label[0]->classes_option, given);
     return is_file ? "; model.replace_head makes another last layer" : "";
 }
 

@@ -371,7 +371,8 @@ static void refusals_say_what_is_right(void **state)
 static void nearest_word_is_found(void **state)
 {
     (void)state;
-    static const char *const names[] = {"adam", "adamw", "sgd", "num_epochs", "batch_size"};
+    static const char *const names[] = {"adam", "adamw", "sgd", "num_epochs", "batch_size",
+                                        "transformer_model_name", "no_deprecation_warning"};
     static const struct {
         const char *word, *near;
     } rows[] = {
@@ -384,6 +385,11 @@ static void nearest_word_is_found(void **state)
         {"numepoch", "num_epochs"},
         {"bath_siz", "batch_size"},
         {"size", NULL},
+        {"transformer_name", "transformer_model_name"},
+        {"num_train_epochs", "num_epochs"},
+        {"per_gpu_train_batch_size", "batch_size"},
+        {"name_transformer", NULL},
+        {"model", NULL},
         {"", NULL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

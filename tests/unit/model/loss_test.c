@@ -22,7 +22,11 @@ static const data_field class = {.name = "label", .dtype = DT_I64, .classes = 4}
 static const data_field classes_of_pixels = {
     .name = "label", .dtype = DT_I64, .rank = 2, .dim = {5, 4}, .classes = 4};
 static const data_field of_two = {.name = "label", .dtype = DT_I64, .classes = 2};
-static const data_field other_class = {.name = "kind", .dtype = DT_I64, .classes = 7};
+static const data_field other_class = {
+    .name = "kind", .dtype = DT_I64, .classes = 7, .classes_option = "classes"};
+static const data_field words = {
+    .name = "kind", .dtype = DT_I64, .classes = 7, .classes_option = "vocabulary"};
+static const data_field folders = {.name = "kind", .dtype = DT_I64, .classes = 7};
 
 static bool has(const graph *g, const char *name)
 {
@@ -224,6 +228,13 @@ static void test_refusals(void **state)
             "model: the last layer 'linear1' gives [2,9], but the loss cross_entropy needs [2,7] for "
             "labels [2]; if these data lack the highest classes, dataset_reader.classes: 9 says how "
             "many there are");
+    const data_field of_words[] = {row, words}, of_folders[] = {row, folders};
+    refused("{type: 'sequential', layers: [{type: 'linear', features: 9}], labels: ['kind']}", of_words, 2,
+            "model: the last layer 'linear1' gives [2,9], but the loss cross_entropy needs [2,7] for "
+            "labels [2]; if these data lack some classes, dataset_reader.vocabulary names all there are");
+    refused("{type: 'sequential', layers: [{type: 'linear', features: 9}], labels: ['kind']}", of_folders, 2,
+            "model: the last layer 'linear1' gives [2,9], but the loss cross_entropy needs [2,7] for "
+            "labels [2]");
     const data_field spans[] = {row, pair};
     refused("{type: 'mlp', loss: 'span'}", spans, 2,
             "model: the last layer 'fc3' gives [2,2], but the loss span needs [batch, positions, "

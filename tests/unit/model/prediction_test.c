@@ -45,14 +45,14 @@ static void expect(const char *model, const data_field *field, int64_t scores, p
 static void test_losses(void **state)
 {
     (void)state;
-    expect("{type: 'mlp'}", &row, 3, (prediction){PREDICTION_CLASSES, "logits", 1});
+    expect("{type: 'mlp'}", &row, 3, (prediction){.kind = PREDICTION_CLASSES, .name = "logits", .axis = 1});
     expect("{type: 'mlp', loss: 'binary_cross_entropy'}", &row, 1,
-           (prediction){PREDICTION_ODDS, "logits", 0});
+           (prediction){.kind = PREDICTION_ODDS, .name = "logits", .axis = 0});
     expect("{type: 'mlp', loss: 'mean_squared_error'}", &row, 1,
-           (prediction){PREDICTION_NUMBERS, "prediction", 0});
+           (prediction){.kind = PREDICTION_NUMBERS, .name = "prediction", .axis = 0});
     expect("{type: 'bert', loss: 'span', width: 6, num_heads: 2, num_layers: 1, context: 6, "
            "vocabulary: 9}",
-           &text, 0, (prediction){PREDICTION_SPAN, "logits", 0});
+           &text, 0, (prediction){.kind = PREDICTION_SPAN, .name = "logits", .axis = 0});
 }
 
 /* The loss reads what went into a Sigmoid at the end, but the output is a probability. */
@@ -61,10 +61,10 @@ static void test_a_sigmoid_at_the_end(void **state)
     (void)state;
     static const char layers[] = "layers: [{type: 'linear', features: 1}, {type: 'sigmoid'}]";
     char *model = xasprintf("{type: 'sequential', loss: 'binary_cross_entropy', %s}", layers);
-    expect(model, &row, 1, (prediction){PREDICTION_CHANCES, "probability", 0});
+    expect(model, &row, 1, (prediction){.kind = PREDICTION_CHANCES, .name = "probability", .axis = 0});
     free(model);
     model = xasprintf("{type: 'sequential', loss: 'mean_squared_error', %s}", layers);
-    expect(model, &row, 1, (prediction){PREDICTION_NUMBERS, "prediction", 0});
+    expect(model, &row, 1, (prediction){.kind = PREDICTION_NUMBERS, .name = "prediction", .axis = 0});
     free(model);
 }
 
@@ -76,10 +76,10 @@ static void test_where_classes_lie(void **state)
         "{type: 'sequential', layers: [{type: 'conv', filters: 4, kernel: 3}]}";
     static const char tokens[] = "{type: 'bert', head: 'tokens', loss: 'cross_entropy', width: 6, "
                                  "num_heads: 2, num_layers: 1, context: 6, vocabulary: 9}";
-    expect(pixels, &image, 4, (prediction){PREDICTION_CLASSES, "logits", 1});
-    expect(pixels, &image, 0, (prediction){PREDICTION_CLASSES, "logits", 1});
-    expect(tokens, &text, 6, (prediction){PREDICTION_CLASSES, "logits", 2});
-    expect(tokens, &text, 3, (prediction){PREDICTION_CLASSES, "logits", 2});
+    expect(pixels, &image, 4, (prediction){.kind = PREDICTION_CLASSES, .name = "logits", .axis = 1});
+    expect(pixels, &image, 0, (prediction){.kind = PREDICTION_CLASSES, .name = "logits", .axis = 1});
+    expect(tokens, &text, 6, (prediction){.kind = PREDICTION_CLASSES, .name = "logits", .axis = 2});
+    expect(tokens, &text, 3, (prediction){.kind = PREDICTION_CLASSES, .name = "logits", .axis = 2});
 }
 
 int main(void)

@@ -143,6 +143,8 @@ static void note_life(master *m, member *from, const wire_head *h)
     from->hangs = false;
     bool is_back = !from->alive || (from->suspect && from->heard_us - from->suspect_us > SECOND_US);
     if (is_back) {
+        char name[TASK_NAME];
+        master_tell(m, TIMELINE_JOIN, member_name(from, name), "is heard again");
         from->alive = true;
         from->suspect = false;
         m->views.is_due = m->phase >= RUN;
@@ -150,6 +152,7 @@ static void note_life(master *m, member *from, const wire_head *h)
     if (h->type != WIRE_HEARTBEAT)
         return;
     note_version(m, from, h);
+    from->held = wire_heartbeat_held(h);
     from->computing = wire_heartbeat_computing(h);
     from->computing_era = h->era;
 }

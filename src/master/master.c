@@ -244,6 +244,7 @@ static void master_unbuild(master *m)
     buf_fini(&m->hello);
     free(m->servers);
     assign_fini(&m->assign);
+    master_publish_fini(m);
     timeline_end(&m->timeline);
 }
 

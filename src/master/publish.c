@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/parts/placement.h"
 #include "common/store/live_file.h"
 #include "master/state.h"
 #include "metric/metric.h"
@@ -48,7 +49,7 @@ static void set_since(json_t *o, const char *key, int64_t since_us, int64_t now_
 
 /* --- training --- */
 
-static void tell_training(const master *m, json_t *o)
+static void tell_training(const master *m, int64_t now_us, json_t *o)
 {
     const accounting_totals *t = accounting_totals_of(m->accounting);
     int64_t per_epoch = steps_per_epoch(&m->plan.steps);
@@ -62,7 +63,10 @@ static void tell_training(const master *m, json_t *o)
     set_number(o, "loss", metric_result(&t->last_step, "loss"));
     set_number(o, "accuracy", metric_result(&t->last_step, "accuracy"));
     set_number(o, "learning_rate", accounting_rate(m->accounting));
+    if (m->phase == RUN)
+        set_since(o, "step_since_s", m->waits.progress_us, now_us);
     if (t->examples_per_s > 0) {
+        set_number(o, "usual_step_s", (double)steps_mean_examples(&m->plan.steps) / t->examples_per_s);
         set_number(o, "examples_per_s", t->examples_per_s);
         set_number(o, "eta_s", left / t->examples_per_s);
     }
@@ -97,6 +101,7 @@ static json_t *tell_worker(const member *one, int64_t now_us)
     set_count(o, "pid", (int64_t)one->pid);
     set_count(o, "lanes", one->lanes);
     set_count(o, "computing", one->computing);
+    set_count(o, "holds", one->held < 0 ? -1 : one->held);
     set_since(o, "silent_s", one->heard_us, now_us);
     return o;
 }
@@ -146,6 +151,29 @@ static json_t *shards_of(const master *m, int32_t who, bool acting)
     return list;
 }
 
+/* Each shard is one server's as dealt. */
+static int64_t *count_shard_bytes(const master *m)
+{
+    const flat *f = m->plan.declaration.flat;
+    int32_t *server_of = xcalloc((size_t)f->n_parts + 1, sizeof *server_of);
+    int64_t *bytes = xcalloc((size_t)m->o->n_servers + 1, sizeof *bytes);
+    placement_deal(f, m->o->n_servers, server_of);
+    for (int32_t part = 0; part < f->n_parts; part++)
+        bytes[server_of[part]] += flat_part_elements(f, part) * (int64_t)sizeof(float);
+    free(server_of);
+    return bytes;
+}
+
+/* Of the weights in the shards that it acts or stands by for. */
+static int64_t bytes_of(const master *m, int32_t who)
+{
+    int64_t sum = 0;
+    for (int32_t i = 0; i < m->assign.n; i++)
+        if (m->assign.shards[i].acting == who || m->assign.shards[i].standby == who)
+            sum += m->publishing.shard_bytes[i];
+    return sum;
+}
+
 static json_t *tell_server(const master *m, int32_t i, int64_t now_us)
 {
     const server *s = &m->servers[i];
@@ -157,6 +185,8 @@ static json_t *tell_server(const master *m, int32_t i, int64_t now_us)
     set_word(o, "why", s->refused);
     json_object_set_new(o, "acts_for", shards_of(m, i, true));
     json_object_set_new(o, "stands_by_for", shards_of(m, i, false));
+    if (m->publishing.shard_bytes)
+        set_count(o, "bytes", bytes_of(m, i));
     set_since(o, "silent_s", s->heard_us, now_us);
     return o;
 }
@@ -226,7 +256,7 @@ static json_t *tell_job(const master *m, phase at, int64_t now_us)
     set_word(o, "phase", phase_names[at]);
     set_count(o, "era", m->era.identity.era);
     if (m->accounting)
-        tell_training(m, o);
+        tell_training(m, now_us, o);
     if (m->saver && m->results)
         tell_checkpoints(m, o);
     json_object_set_new(o, "workers", tell_workers(m, now_us));
@@ -241,15 +271,17 @@ static json_t *tell_job(const master *m, phase at, int64_t now_us)
 
 static void publish(master *m, phase at, int64_t now_us)
 {
+    if (!m->publishing.shard_bytes && m->plan.declaration.flat)
+        m->publishing.shard_bytes = count_shard_bytes(m);
     json_t *told = tell_job(m, at, now_us);
-    m->published_us = now_us;
+    m->publishing.last_us = now_us;
     live_file_write(m->o->dir, told);
     json_decref(told);
 }
 
 void master_publish(master *m, int64_t now_us)
 {
-    if (now_us - m->published_us < PUBLISH_US)
+    if (now_us - m->publishing.last_us < PUBLISH_US)
         return;
     publish(m, m->phase, now_us);
     if (m->timeline)
@@ -259,4 +291,9 @@ void master_publish(master *m, int64_t now_us)
 void master_publish_end(master *m)
 {
     publish(m, OVER, clock_us());
+}
+
+void master_publish_fini(master *m)
+{
+    free(m->publishing.shard_bytes);
 }

@@ -11,9 +11,15 @@
 
 typedef struct master master;
 
+typedef struct publishing {
+    int64_t last_us;
+    int64_t *shard_bytes;           /* [servers] of the weights in each shard; NULL: not counted yet */
+} publishing;
+
 /* Now and then; `now_us` is clock_us. */
 void master_publish(master *m, int64_t now_us);
 /* It is over: the last time. */
 void master_publish_end(master *m);
+void master_publish_fini(master *m);
 
 #endif

@@ -87,7 +87,8 @@ struct master {
     job_ending ending;
     log_pace refused_pace;
     error disagreement;             /* why a server does not take us, as it said last */
-    int64_t tick_us, beat_us, published_us;
+    publishing publishing;
+    int64_t tick_us, beat_us;
 };
 
 enum { TICK_MS = 100, BEAT_MS = 2 * TICK_MS, SECOND_US = 1000000, SHUTDOWN_US = 3 * SECOND_US,

@@ -33,7 +33,7 @@ static member *members_find(members *m, bool trainer, uint32_t index)
 static member *add(members *m, bool trainer, uint32_t index)
 {
     GROW(m->at, m->cap, m->n + 1);
-    m->at[m->n] = (member){.trainer = trainer, .index = index, .connection = -1};
+    m->at[m->n] = (member){.trainer = trainer, .index = index, .connection = -1, .held = -1};
     return &m->at[m->n++];
 }
 

@@ -32,6 +32,7 @@ typedef struct member {
     uint64_t rival;                 /* another life that says it is this task; 0: none */
     int64_t rival_us;               /* since when */
     int64_t computing;              /* as it said last: the step it computes slots of; -1: none */
+    int64_t held;                   /* and the version it holds; below 0: none */
     uint32_t computing_era;         /* when it said so */
     uint64_t pid;
     char host[64];

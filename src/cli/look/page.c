@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,28 @@ static status find_jobs(const args *a, char **ret_dirs, error *err)
                 return FAIL(err, E_USAGE, "'%s' is named twice", ret_dirs[i]);
     }
     return OK;
+}
+
+/* --- what it costs --- */
+
+/* "2.1/h", "0.04/min": of all that the job runs on. */
+static status read_price(const args *a, double *ret_per_hour, error *err)
+{
+    static const struct {
+        const char *unit;
+        double per_hour;
+    } units[] = {{"/h", 1}, {"/min", 60}, {"/s", 3600}, {"/day", 1.0 / 24}};
+    const char *text = args_text(a, "price");
+    char *end = NULL;
+    double amount = text ? strtod(text, &end) : 0;
+    *ret_per_hour = 0;
+    for (size_t i = 0; text && end != text && i < COUNT_OF(units); i++)
+        if (strcmp(end, units[i].unit) == 0)
+            *ret_per_hour = amount * units[i].per_hour;
+    if (!text || (*ret_per_hour > 0 && isfinite(*ret_per_hour)))
+        return OK;
+    return FAIL(err, E_USAGE, "--price %s: a number above 0 and a time are needed, as 2.1/h; times are s, min, h, day",
+                text);
 }
 
 /* --- where --- */
@@ -131,13 +154,16 @@ static status serve(const args *a, char **dirs, error *err)
     sigaddset(&leave, SIGINT);
     sigaddset(&leave, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &leave, NULL);
+    double price;
+    TRY(read_price(a, &price, err));
     TRY(open_place(a, &at, err));
     if (args_has(a, "wait"))
         for (int i = 0; i < a->n_operands; i++)
             if (await_job(a->operands[i], &leave))
                 return OK;
     TRY(find_jobs(a, dirs, err));
-    return serve_at(a, &(page_jobs){.dirs = dirs, .n = (size_t)a->n_operands}, &at, &leave, err);
+    page_jobs jobs = {.dirs = dirs, .n = (size_t)a->n_operands, .price_per_hour = price};
+    return serve_at(a, &jobs, &at, &leave, err);
 }
 
 static int run(const args *a, error *err)
@@ -161,6 +187,8 @@ static const flag flags[] = {
      "needs the token in the address that is printed. fd:N is a socket that listens already.",
      0, 0},
     {"wait", 0, FLAG_SWITCH, NULL, WHERE, "Begin when the job dirs are there.", 0, 0},
+    {"price", 0, FLAG_TEXT, "PRICE", "What is shown",
+     "Of all that a job runs on, as 2.1/h: each job's tile says what it has cost, and will.", 0, 0},
     {"token-file", 0, FLAG_PATH, "FILE", WHO,
      "A key as `tequio keygen` makes them: its token is needed, also on the loopback interface. Otherwise, where one "
      "is needed, that of JOB_DIR/key, or a new one.",

@@ -133,7 +133,8 @@ static status tell_runs(const page_jobs *jobs, http_answer *ret, error *err)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < jobs->n; i++)
-        json_array_append_new(list, json_pack("{s:s, s:s}", "dir", jobs->dirs[i], "name", last_part(jobs->dirs[i])));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:f}", "dir", jobs->dirs[i], "name",
+                                              last_part(jobs->dirs[i]), "price_per_hour", jobs->price_per_hour));
     return answer_json(list, ret, err);
 }
 

@@ -3,7 +3,7 @@
  * a file: jobs, files and logs are chosen from lists that are made here.
  *
  *   /                                       the page
- *   /api/runs                               [{"dir": ..., "name": ...}]
+ *   /api/runs                               [{"dir", "name", "price_per_hour"}]; 0: no price is known
  *   /metrics                                for Prometheus (exposition.h)
  *   /api/run/N/status                       job_view_json
  *   /api/run/N/config                       config.json
@@ -21,6 +21,7 @@
 typedef struct page_jobs {
     char *const *dirs;      /* [n] absolute */
     size_t n;
+    double price_per_hour;  /* of all that a job runs on; 0: it is not told */
 } page_jobs;
 
 /* An http_handler; `user` is a page_jobs. */

@@ -2,7 +2,8 @@
 /* What is known of each run: its documents, and the points of its curves, which grow as its files do. */
 
 const LOOK_MS = 2000;
-const runs = [];        /* {name, dir, status, config, tasks, files: {metrics, evaluations}} */
+/* {name, dir, price_per_hour, status, config, tasks, files: {metrics, evaluations, timeline}} */
+const runs = [];
 
 function element(name, text, className) {
     const made = document.createElement(name);
@@ -21,8 +22,24 @@ async function askJson(path) {
     return (await ask(path)).json();
 }
 
+/* `begun` counts how often it began anew. */
 function newFile() {
-    return { tag: "", next: 0, rows: [] };
+    return { tag: "", next: 0, begun: 0, rows: [] };
+}
+
+function dropTables(row) {
+    for (const key of Object.keys(row)) if (typeof row[key] === "object") delete row[key];
+}
+
+/* Evaluations may come in another order than their steps; then curves begin anew. Tables and lists are kept of the
+ * newest row only: they may be large. */
+function addRow(file, name, row) {
+    const { rows } = file;
+    let at = rows.length;
+    while (name === "evaluations" && at && rows[at - 1].step > row.step) at--;
+    if (at < rows.length) file.begun++;
+    rows.splice(at, 0, row);
+    if (rows.length > 1) dropTables(rows[at < rows.length - 1 ? at : at - 1]);
 }
 
 /* Appends the whole lines that a file has grown by; one that was cut back begins anew. */
@@ -30,12 +47,15 @@ async function readFile(index, run, name) {
     const file = run.files[name];
     for (;;) {
         const told = await askJson(`/api/run/${index}/lines?file=${name}&tag=${file.tag}&from=${file.next}`);
-        if (told.from === 0) file.rows.length = 0;
+        if (told.from === 0) {
+            file.rows.length = 0;
+            file.begun++;
+        }
         file.tag = told.tag;
         file.next = told.next;
         if (!told.text) return;
         for (const line of told.text.split("\n"))
-            if (line) file.rows.push(JSON.parse(line));
+            if (line) addRow(file, name, JSON.parse(line));
     }
 }
 
@@ -43,8 +63,7 @@ async function readRun(index) {
     const run = runs[index];
     run.status = await askJson(`/api/run/${index}/status`);
     run.tasks = await askJson(`/api/run/${index}/tasks`);
-    await readFile(index, run, "metrics");
-    await readFile(index, run, "evaluations");
+    for (const name of Object.keys(run.files)) await readFile(index, run, name);
     run.config = await askJson(`/api/run/${index}/config`); /* a start may move the job's end */
 }
 
@@ -82,11 +101,25 @@ function lastRow(run, name) {
     return rows[rows.length - 1];
 }
 
-function addFigures(tile, title, row, skipped) {
+function figuresOf(row, skipped) {
     const parts = [];
     for (const key of Object.keys(row))
         if (typeof row[key] === "number" && !skipped.includes(key)) parts.push(`${key} ${number(row[key])}`);
-    tile.append(element("p", `${title}  ${parts.join(", ")}`));
+    return parts.join(", ");
+}
+
+function bestStep(run) {
+    const { live } = run.status;
+    return live && live.best_step >= 0 ? live.best_step : -1;
+}
+
+/* Of the time that training took, and will. */
+function costWords(run) {
+    const { job, live } = run.status, price = run.price_per_hour / 3600;
+    if (!(price > 0) || !live || live.wall_s === undefined) return "";
+    const cost = (seconds) => (price * seconds).toFixed(2), spent = `cost ${cost(live.wall_s)} so far`;
+    return job.state === "running" && live.eta_s !== undefined
+        ? `${spent}, about ${cost(live.wall_s + live.eta_s)} in all` : spent;
 }
 
 function runTile(run) {
@@ -107,8 +140,13 @@ function runTile(run) {
             tile.append(element("p", `${number(live.examples_per_s)} examples/s, done in ${duration(live.eta_s)}`));
     }
     const trained = lastRow(run, "metrics"), evaluated = lastRow(run, "evaluations");
-    if (trained) addFigures(tile, "training", trained, ["step", "epoch", "examples", "wall_s", "examples_per_s"]);
-    if (evaluated) addFigures(tile, "validation", evaluated, ["step", "epochs_done", "examples", "seconds"]);
+    if (costWords(run)) tile.append(element("p", costWords(run)));
+    if (trained)
+        tile.append(element("p", `training  ${figuresOf(trained,
+            ["step", "epoch", "examples", "wall_s", "examples_per_s"])}`));
+    if (evaluated)
+        tile.append(element("p", `validation  ${figuresOf(evaluated,
+            ["step", "epochs_done", "examples", "seconds"])}`));
     if (run.trouble) tile.append(element("p", `what is shown is old: ${run.trouble}`, "bad-word"));
     if (job.end) tile.append(element("p", job.end, "bad-word"));
     return tile;

@@ -19,61 +19,101 @@ function metricsOf(run, file) {
     return names;
 }
 
-/* The time of an evaluation is that of training as it was at that step. */
-function timesOfSteps(run) {
-    return new Map(run.files.metrics.rows.map((row) => [row.step, row.wall_s]));
+/* The time of an evaluation is that of training as it was at that step: of the newest row up to it. */
+function timeOfStep(run, step) {
+    const rows = run.files.metrics.rows;
+    let low = 0, high = rows.length;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (rows[middle].step <= step) low = middle + 1;
+        else high = middle;
+    }
+    return low ? rows[low - 1].wall_s : undefined;
 }
 
-function place(run, row, axis, times) {
+function place(run, row, axis) {
     if (axis === "step") return row.step;
     if (axis === "epochs") return stepsPerEpoch(run) ? row.step / stepsPerEpoch(run) : undefined;
-    return row.wall_s !== undefined ? row.wall_s : times.get(row.step);
+    return row.wall_s !== undefined ? row.wall_s : timeOfStep(run, row.step);
 }
 
-/* An exponential moving average that forgets its beginning: divided by the sum of its weights. */
-function smooth(points, weight) {
-    let mean = 0, sum = 0;
-    return points.map(({ x, y }) => {
-        mean = mean * weight + y * (1 - weight);
-        sum = sum * weight + (1 - weight);
-        return { x, y: mean / sum };
-    });
-}
+/* A curve as it grows: the lowest and highest point of each piece of it, of as many pieces as can be seen. As there are
+ * more of them, two become one. So a look costs what is new, however long the curve is. */
+class Curve {
+    constructor(key, weight) {
+        Object.assign(this, { key, weight, taken: 0, size: 1, mean: 0, sum: 0, pieces: [] });
+    }
 
-/* The lowest and highest point of each of as many pieces as can be seen. */
-function thin(points) {
-    if (points.length <= POINTS) return points;
-    const pieces = POINTS / 2, kept = [];
-    for (let i = 0; i < pieces; i++) {
-        const from = Math.floor(i * points.length / pieces), to = Math.floor((i + 1) * points.length / pieces);
-        let low = from, high = from;
-        for (let k = from; k < to; k++) {
-            if (points[k].y < points[low].y) low = k;
-            if (points[k].y > points[high].y) high = k;
+    /* An exponential moving average that forgets its beginning: divided by the sum of its weights. */
+    smoothed(y) {
+        this.mean = this.mean * this.weight + y * (1 - this.weight);
+        this.sum = this.sum * this.weight + (1 - this.weight);
+        return this.mean / this.sum;
+    }
+
+    add(x, value) {
+        const point = { x, y: this.smoothed(value) }, last = this.pieces[this.pieces.length - 1];
+        if (!last || last.n === this.size) this.pieces.push({ low: point, high: point, last: point, n: 1 });
+        else {
+            last.n++;
+            last.last = point;
+            if (point.y < last.low.y) last.low = point;
+            if (point.y > last.high.y) last.high = point;
         }
-        kept.push(points[Math.min(low, high)]);
-        if (low !== high) kept.push(points[Math.max(low, high)]);
+        if (this.pieces.length > POINTS / 2) this.halve();
     }
-    return kept;
+
+    halve() {
+        const merged = [];
+        for (let i = 0; i < this.pieces.length; i += 2) {
+            const a = this.pieces[i], b = this.pieces[i + 1] || a;
+            merged.push({ low: a.low.y <= b.low.y ? a.low : b.low, high: a.high.y >= b.high.y ? a.high : b.high,
+                          last: b.last, n: b === a ? a.n : a.n + b.n });
+        }
+        this.pieces = merged;
+        this.size *= 2;
+    }
+
+    points() {
+        const all = [];
+        for (const { low, high } of this.pieces) {
+            const [first, second] = low.x <= high.x ? [low, high] : [high, low];
+            all.push(first);
+            if (first !== second) all.push(second);
+        }
+        const newest = this.pieces.length && this.pieces[this.pieces.length - 1].last;
+        if (newest && all[all.length - 1] !== newest) all.push(newest);
+        return all;
+    }
 }
 
-function pointsOf(run, file, metric) {
-    const axis = byId("axis").value, times = file === "evaluations" ? timesOfSteps(run) : null, points = [];
-    for (const row of run.files[file].rows) {
-        const x = place(run, row, axis, times);
-        if (typeof row[metric] === "number" && x !== undefined) points.push({ x, y: row[metric] });
+const curves = new Map();   /* by run, file and metric */
+
+function curveOf(run, index, file, metric) {
+    const axis = byId("axis").value, weight = file === "metrics" ? Number(byId("smoothing").value) : 0;
+    const name = `${index} ${file} ${metric}`, { begun, rows } = run.files[file];
+    const key = `${axis} ${weight} ${begun} ${axis === "epochs" ? stepsPerEpoch(run) : ""}`;
+    if (!curves.has(name) || curves.get(name).key !== key) curves.set(name, new Curve(key, weight));
+    const curve = curves.get(name);
+    for (; curve.taken < rows.length; curve.taken++) {
+        const row = rows[curve.taken], x = place(run, row, axis);
+        if (typeof row[metric] === "number" && x !== undefined) curve.add(x, row[metric]);
     }
-    return points;
+    return curve;
 }
 
+/* The best evaluation is a star. */
 function dataset(run, index, file, metric) {
-    const weight = file === "metrics" ? Number(byId("smoothing").value) : 0, colour = COLOURS[index % COLOURS.length];
-    let points = pointsOf(run, file, metric);
-    if (weight > 0) points = smooth(points, weight);
+    const colour = COLOURS[index % COLOURS.length], isTraining = file === "metrics";
+    const data = curveOf(run, index, file, metric).points();
+    const best = isTraining ? undefined : place(run, { step: bestStep(run) }, byId("axis").value);
+    const isBest = (point) => point.x === best;
     return {
-        label: file === "metrics" ? run.name : `${run.name}, validation`,
-        data: thin(points), borderColor: colour, backgroundColor: colour, borderWidth: 1.5,
-        borderDash: file === "metrics" ? [] : [5, 4], pointRadius: file === "metrics" ? 0 : 2,
+        label: isTraining ? run.name : `${run.name}, validation`,
+        data, borderColor: colour, backgroundColor: colour, borderWidth: 1.5, borderDash: isTraining ? [] : [5, 4],
+        pointRadius: isTraining ? 0 : data.map((point) => isBest(point) ? 8 : 2),
+        pointStyle: isTraining ? "circle" : data.map((point) => isBest(point) ? "star" : "circle"),
+        bestPoint: data.find(isBest),
     };
 }
 
@@ -89,7 +129,8 @@ function datasetsOf(metric) {
 function describe(metric, sets) {
     const last = (set) => set.data[set.data.length - 1];
     return `${metric}: ` + sets.filter((s) => s.data.length)
-        .map((s) => `${s.label} ${number(last(s).y)} at ${number(last(s).x)}`).join("; ");
+        .map((s) => `${s.label} ${number(last(s).y)} at ${number(last(s).x)}` +
+            (s.bestPoint ? `, best ${number(s.bestPoint.y)} at ${number(s.bestPoint.x)}` : "")).join("; ");
 }
 
 function newChart(metric) {
@@ -113,19 +154,42 @@ function newChart(metric) {
 }
 
 function drawCurve(metric) {
+    const began = performance.now();
     if (!charts.has(metric)) charts.set(metric, newChart(metric));
     const chart = charts.get(metric), sets = datasetsOf(metric);
     chart.data.datasets = sets;
     chart.options.scales.y.type = byId("log").checked ? "logarithmic" : "linear";
     chart.canvas.setAttribute("aria-label", describe(metric, sets));
     chart.update("none");
+    updateTimes.push(performance.now() - began);
+    if (updateTimes.length > 256) updateTimes.shift();
+}
+
+/* One chart a frame, so that the page stays quick at hand, however many there are. */
+const due = new Set(), updateTimes = [];    /* milliseconds of script of the last ones, for whoever measures */
+
+function drawNext() {
+    const [metric] = due;
+    if (metric === undefined) return;
+    due.delete(metric);
+    drawCurve(metric);
+    if (due.size) requestAnimationFrame(drawNext);
 }
 
 function drawCurves() {
-    const names = new Set();
+    const before = due.size;
     for (const run of runs)
         for (const file of ["metrics", "evaluations"])
-            for (const name of metricsOf(run, file)) names.add(name);
+            for (const name of metricsOf(run, file)) due.add(name);
     byId("no-curves").hidden = hasCharts;
-    if (hasCharts) for (const name of names) drawCurve(name);
+    if (!hasCharts) due.clear();
+    if (due.size && !before) requestAnimationFrame(drawNext);
+}
+
+/* Their colours are those of the page as they are made. */
+function forgetCharts() {
+    for (const chart of charts.values()) chart.destroy();
+    charts.clear();
+    byId("curves").replaceChildren();
+    drawCurves();
 }

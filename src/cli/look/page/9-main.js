@@ -14,13 +14,17 @@ function fillSelects() {
     fillSelect(byId("run"), names);
     const others = names.filter(([i]) => Number(i) !== chosen() && runs[Number(i)].config);
     fillSelect(byId("other"), [["", "nothing"], ...others]);
-    fillSelect(byId("log-task"), (runs[chosen()].tasks || []).map((task) => [task, task]));
+    fillSelect(byId("log-task"), [["", "all"], ...(runs[chosen()].tasks || []).map((task) => [task, task])]);
 }
 
 async function drawRun() {
+    if (!runs[chosen()].config) return;
+    drawTimeline();
     drawTasks();
-    drawConfig();
+    drawCheckpoints();
     drawCommands();
+    drawEvaluation();
+    drawConfig();
     await drawLog();
 }
 
@@ -29,19 +33,31 @@ function tell(trouble) {
     byId("trouble").textContent = trouble;
 }
 
-async function look() {
+async function lookOnce() {
     try {
         for (let i = 0; i < runs.length; i++) await lookAtRun(i);
         drawRuns();
         drawCurves();
         fillSelects();
-        if (runs[chosen()].config) await drawRun();
+        await drawRun();
         document.title = `tequio: ${runs.map((run) => run.name).join(", ")}`;
         document.body.dataset.looks = Number(document.body.dataset.looks || 0) + 1;
         tell("");
     } catch (why) {
         tell(`What is shown may be old: ${why.message}`);
     }
+}
+
+let looking = Promise.resolve();
+
+/* Looks follow each other: files are read on from where the look before has come. */
+function lookNow() {
+    looking = looking.then(lookOnce);
+    return looking;
+}
+
+async function look() {
+    await lookNow();
     setTimeout(look, LOOK_MS);
 }
 
@@ -50,11 +66,13 @@ async function begin() {
     for (const id of ["axis", "log"]) byId(id).onchange = drawCurves;
     for (const id of ["log-task", "log-level"]) byId(id).onchange = drawLog;
     byId("log-word").oninput = drawLog;
-    byId("run").onchange = () => { fillSelects(); if (runs[chosen()].config) drawRun(); };
+    byId("run").onchange = () => { fillSelects(); drawRun(); };
+    for (const id of ["timeline-kinds", "timeline-span"]) byId(id).onchange = drawTimeline;
+    matchMedia("(prefers-color-scheme: dark)").onchange = forgetCharts;
     byId("other").onchange = () => { byId("config-all").open = true; drawConfig(); };
     for (const form of document.forms) form.onsubmit = () => false;
     for (const run of await askJson("/api/runs"))
-        runs.push({ ...run, files: { metrics: newFile(), evaluations: newFile() } });
+        runs.push({ ...run, files: { metrics: newFile(), evaluations: newFile(), timeline: newFile() } });
     await look();
 }
 

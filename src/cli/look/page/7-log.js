@@ -1,0 +1,52 @@
+/* The ends of one run's logs, of a task or of all of them as one. */
+
+const LEVELS = ["debug", "info", "warn", "error"], DAY_MS = 86400000;
+let logAsked = 0;
+
+function levelOf(line) {
+    const word = line.split(" ")[2];
+    return LEVELS.includes(word) ? word : "info";
+}
+
+/* Milliseconds since midnight; NaN: it has no time of its own. */
+function timeOf(line) {
+    const at = line.match(/^(\d\d):(\d\d):(\d\d)\.(\d\d\d) /);
+    return at ? ((Number(at[1]) * 60 + Number(at[2])) * 60 + Number(at[3])) * 1000 + Number(at[4]) : NaN;
+}
+
+/* Lines with their times, before the midnight that follows the last one: one without has that of the line before, and
+ * what goes back by half a day is the next day's. */
+function timedLines(text) {
+    let day = 0, before = 0;
+    const lines = text.split("\n").filter((line) => line).map((line) => {
+        let at = timeOf(line);
+        if (Number.isNaN(at)) return { line, at: before };
+        at += day;
+        if (at < before - DAY_MS / 2) {
+            day += DAY_MS;
+            at += DAY_MS;
+        }
+        before = at;
+        return { line, at };
+    });
+    for (const line of lines) line.at -= day;
+    return lines;
+}
+
+async function linesOf(index, tasks) {
+    const texts = await Promise.all(tasks.map(async (task) =>
+        (await ask(`/api/run/${index}/log?task=${encodeURIComponent(task)}`)).text()));
+    const all = texts.flatMap(timedLines);
+    return tasks.length > 1 ? all.sort((a, b) => a.at - b.at) : all;
+}
+
+async function drawLog() {
+    const task = byId("log-task").value, least = LEVELS.indexOf(byId("log-level").value), word = byId("log-word").value;
+    const text = byId("log-text"), atEnd = text.scrollTop + text.clientHeight >= text.scrollHeight - 4;
+    const tasks = task === "" ? runs[chosen()].tasks || [] : [task], asked = ++logAsked;
+    const lines = await linesOf(chosen(), tasks);
+    if (asked !== logAsked) return; /* something else was chosen meanwhile */
+    const kept = lines.filter(({ line }) => LEVELS.indexOf(levelOf(line)) >= least && line.includes(word)).slice(-2000);
+    text.replaceChildren(...kept.map(({ line }) => element("span", line + "\n", levelOf(line))));
+    if (atEnd) text.scrollTop = text.scrollHeight;
+}

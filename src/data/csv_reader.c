@@ -7,6 +7,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
+#include "common/base/read_progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -386,6 +387,7 @@ status csv_reader_open(const csv_reader_options *options, const char *path, data
     if (known)
         TRY_OUT(st, load_vocabulary(r, known, options->vocabulary, err));
     TRY_OUT(st, choose_texts(r, options, known, err));
+    read_progress_begin("reading all rows of", path, shards_bytes(&files), NULL);
     TRY_OUT(st, read_files(r, options, &files, path, err));
     TRY_OUT(st, make_texts(r, options, &files, path, err));
     TRY_OUT(st, take_lengths(r, err));

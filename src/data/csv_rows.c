@@ -1,6 +1,7 @@
 #include "data/csv_rows.h"
 
 #include "common/base/alloc.h"
+#include "common/base/read_progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ static status find_columns(csv_reader *r, const csv_reader_options *o, const csv
 static status each_row(csv_reader *r, const csv_reader_options *o, csv *c, csv_row_use *use, void *user, error *err)
 {
     bool more;
+    uint64_t told = 0;
     TRY(csv_next(c, &more, err));
     if (more)
         TRY(find_columns(r, o, c, err));
@@ -75,6 +77,7 @@ static status each_row(csv_reader *r, const csv_reader_options *o, csv *c, csv_r
     while (more) {
         TRY(use(user, c, err));
         TRY(csv_next(c, &more, err));
+        read_progress_reach(&told, c->at);
     }
     return OK;
 }

@@ -2,6 +2,7 @@
 #include "data/gunzip.h"
 
 #include "common/base/alloc.h"
+#include "common/base/read_progress.h"
 
 #include <stdlib.h>
 #include <zlib.h>
@@ -88,10 +89,12 @@ static status next_member(gunzip *g, error *err)
 static status inflate_some(gunzip *g, unsigned char *out, size_t want, size_t *ret_got, error *err)
 {
     uInt room = (uInt)(want < SPAN ? want : SPAN);
+    size_t before = position(g);
     g->z.next_out = out;
     g->z.avail_out = room;
     feed(g);
     int code = inflate(&g->z, Z_NO_FLUSH);
+    read_progress_add(position(g) - before);
     *ret_got = room - g->z.avail_out;
     g->inflated += *ret_got;
     if (g->how.kind == PACKING_DEFLATE)

@@ -434,6 +434,7 @@ status evaluator_run(const evaluator_options *options, error *err)
     status st = heartbeat_begin(jobdir_path(options->dir), &life, err);
     if (st == OK)
         st = open_evaluation(&e, true, err);
+    e.liveness.alive_us = clock_us(); /* reading data may take long: nobody looked meanwhile */
     bool done = false;
     while (st == OK && !done && !is_stopped(&e))
         st = evaluator_look(&e, &done, err);

@@ -64,9 +64,11 @@ static double waited_s(const master *m)
     return (double)(clock_us() - m->waits.begun_us) / SECOND_US;
 }
 
+/* Who reads its data is on its way: the time begins anew with all that is read. */
 static bool is_in_time(const master *m)
 {
-    return waited_s(m) < master_option(m, "distributed.start_timeout");
+    return reading_workers_absence_s(&m->reading, m->waits.begun_us, clock_us()) <
+           master_option(m, "distributed.start_timeout");
 }
 
 /* A first start waits for all, so that K counts them; a resumed job knows its K and waits for one. */
@@ -127,6 +129,9 @@ static status let_in(master *m, const net_message *message, const Wire__Hello *h
     TRY(hello_check(hello, m->o->config, (task){.role = ROLE_MASTER}, &who, err));
     TRY(check_newcomer(m, who, hello, err));
     net_admit(m->listener, message->connection);
+    *ret_waits = reading_workers_hello(&m->reading, hello, message, clock_us());
+    if (*ret_waits)
+        return OK;
     TRY(members_check_rival(&m->members, hello, message, clock_us(), timeout_us, ret_waits, err));
     if (*ret_waits)
         return OK;

@@ -335,6 +335,8 @@ status master_serve_workers(master *m, error *err)
             continue;
         }
         member *lost = members_by_connection(&m->members, event.connection);
+        if (event.kind == NET_DOWN)
+            reading_workers_lost(&m->reading, event.connection);
         char name[TASK_NAME];
         if (!lost)
             continue;

@@ -68,6 +68,16 @@ static void master_say_stop(master *m, const Wire__Stop *stop)
     }
 }
 
+/* Who reads still has come, and leaves once it has heard. */
+static void tell_reading(master *m, const Wire__Stop *stop)
+{
+    for (size_t i = 0; i < m->reading.n; i++) {
+        const reading_worker *one = &m->reading.at[i];
+        members_met(&m->members, one->trainer, one->index, one->connection);
+        master_send(m->listener, &one->peer, master_head(m, WIRE_STOP), &stop->base);
+    }
+}
+
 /* --- who had gone --- */
 
 /* The first that was of this job and cannot know; false: there is none. */
@@ -213,6 +223,7 @@ void master_shut_down(master *m, status st, const char *text)
     bool awaits_all = m->phase < RUN && st != E_ABORTED;
     m->phase = OVER;
     master_say_stop(m, &stop);
+    tell_reading(m, &stop);
     say_missed(m, st);
     int64_t now = clock_us(), next = now + SAY_US;
     net_socket **sockets = xcalloc((size_t)m->o->n_servers + 1, sizeof *sockets);

@@ -24,6 +24,7 @@
 #include "master/hung.h"
 #include "master/lanes/leases.h"
 #include "master/lanes/members.h"
+#include "master/lanes/reading_workers.h"
 #include "master/master.h"
 #include "master/plan.h"
 #include "master/publish.h"
@@ -67,6 +68,7 @@ struct master {
     job_plan plan;
     data_files files;
     members members;
+    reading_workers reading;        /* who is none yet */
     server *servers;
     assign assign;                  /* who holds which shard */
     restoring restore;

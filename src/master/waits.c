@@ -90,8 +90,21 @@ static int64_t wait_began(const master *m)
     return m->phase == DRAIN ? m->waits.drain_us : m->waits.progress_us;
 }
 
+/* What they read, and how far it is. */
+static void list_reading(const master *m, double waited, wait_list *ret)
+{
+    char name[TASK_NAME];
+    for (size_t i = 0; i < m->reading.n; i++) {
+        const reading_worker *one = &m->reading.at[i];
+        wait_list_add(ret, LOG_INFO, "for=%s on host %s since=%.1fs: %s", reading_worker_name(one, name),
+                      one->host, waited, one->state.text);
+    }
+}
+
 static void list_waits(const master *m, double waited, wait_list *ret)
 {
+    if (m->phase == GATHER || (m->phase == RUN && !members_alive(&m->members)))
+        list_reading(m, waited, ret);
     if (m->phase == GATHER)
         list_gather_waits(m, waited, ret);
     else if (m->phase == SETUP)
@@ -135,15 +148,24 @@ static status check_agreement(const master *m, int64_t now_us, error *err)
     return FAIL(err, m->disagreement.code, "%s", m->disagreement.text);
 }
 
-static status check_start(const master *m, double waited, error *err)
+/* Servers read nothing. */
+static status check_start(const master *m, double waited, int64_t now_us, error *err)
 {
-    if (waited <= master_option(m, "distributed.start_timeout"))
-        return OK;
-    for (int32_t i = 0; i < m->o->n_servers; i++)
+    double limit = master_option(m, "distributed.start_timeout");
+    double absent = reading_workers_absence_s(&m->reading, m->waits.begun_us, now_us);
+    for (int32_t i = 0; i < m->o->n_servers && waited > limit; i++)
         if (!m->servers[i].welcomed)
             return FAIL(err, E_LOST, "after %.0f s parameter server ps.%d (%s) has not come",
                         waited, i, m->o->servers[i]);
-    return FAIL(err, E_LOST, "after %.0f s no worker has come", waited);
+    if (absent <= limit)
+        return OK;
+    if (m->reading.n == 0)
+        return FAIL(err, E_LOST, "after %.0f s no worker has come", waited);
+    const reading_worker *one = &m->reading.at[0];
+    char name[TASK_NAME];
+    return FAIL(err, E_LOST, "%s on host %s has not got on for %.0f s as it reads its data: %s",
+                reading_worker_name(one, name), one->host, (double)(now_us - one->moved_us) / SECOND_US,
+                one->state.text);
 }
 
 /* A server whose shards others bear is not needed. */
@@ -164,10 +186,10 @@ status master_check_lost(const master *m, int64_t now_us, error *err)
     double waited = (double)(now_us - wait_began(m)) / SECOND_US;
     if (m->phase == GATHER) {
         TRY(check_agreement(m, now_us, err));
-        return check_start(m, waited, err);
+        return check_start(m, waited, now_us, err);
     }
     if (m->phase == RUN && !members_alive(&m->members) &&
-        waited > master_option(m, "distributed.lost_timeout"))
+        reading_workers_absence_s(&m->reading, wait_began(m), now_us) > master_option(m, "distributed.lost_timeout"))
         return FAIL(err, E_LOST, "no worker for %.0f s", waited);
     /* once all is drained the job dir has everything */
     return m->phase < DRAIN ? check_servers(m, now_us, err) : OK;

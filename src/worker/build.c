@@ -6,27 +6,26 @@
 #include "common/config/training.h"
 #include "common/wire/hello.h"
 #include "model/initial.h"
+#include "worker/first_reading.h"
 #include "worker/memory.h"
 
 #include <stdio.h>
 
 /* What decides the result beside the configuration: facts of the data, and of files of the model. */
-static status find_files(const worker *w, buf *ret, error *err)
+static status find_files(worker *w, error *err)
 {
     facts_check how = facts_check_of(w->o->config);
-    dataset_facts(w->variants.data, "train_data_path", how, ret);
-    TRY(model_facts(config_section(w->o->config, "model"), how, ret, err));
-    facts_log(ret->data);
+    dataset_facts(w->variants.data, "train_data_path", how, &w->files);
+    TRY(model_facts(config_section(w->o->config, "model"), how, &w->files, err));
+    facts_log(w->files.data);
     return OK;
 }
 
 static status build_hello(worker *w, error *err)
 {
     char digest[65], engine[256], fingerprint[512];
-    buf files = BUF_INIT;
     flat_digest(w->variants.flat, digest);
     TRY(worker_fingerprint(w, engine, sizeof engine, err));
-    TRY(find_files(w, &files, err));
     snprintf(fingerprint, sizeof fingerprint, "tequio %s; %s; threads %d", TEQUIO_VERSION, engine,
              (int)config_int(w->o->config, "trainer.threads"));
     hello_pack(
@@ -39,10 +38,9 @@ static status build_hello(worker *w, error *err)
             .flat_digest = digest,
             .trainer = w->o->trainer,
             .servers = (uint32_t)w->o->n_servers,
-            .files = files.data,
+            .files = w->files.data,
         },
         &w->master.hello);
-    buf_fini(&files);
     return OK;
 }
 
@@ -64,15 +62,21 @@ static status build_check_memory(const worker *w, error *err)
                                err);
 }
 
-status worker_build(worker *w, error *err)
+static status read_all(worker *w, error *err)
 {
-    w->schedule = training_schedule(w->o->config);
-    w->mode = w->schedule.in_order ? &mode_sync : &mode_async;
     TRY(variants_build(w->o->config, &w->variants, err));
     if (w->o->self.index == 0)
         variants_warn(w->o->config, &w->variants);
     TRY(build_check_memory(w, err));
+    return find_files(w, err);
+}
+
+status worker_build(worker *w, error *err)
+{
+    w->schedule = training_schedule(w->o->config);
+    w->mode = w->schedule.in_order ? &mode_sync : &mode_async;
     TRY(net_waker_create(&w->waker, err));
+    TRY(first_reading_run(w, read_all, err));
     w->reports = reports_create();
     w->store = part_store_or_host(w->o->resident ? resident_store(w->o->resident) : NULL);
     TRY(worker_build_lanes(w, err));
@@ -102,4 +106,5 @@ void worker_unbuild(worker *w)
     master_link_fini(&w->master, w->master.is_up ? LAST_WORD_MS : 0);
     net_waker_destroy(&w->waker);
     variants_fini(&w->variants);
+    buf_fini(&w->files);
 }

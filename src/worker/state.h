@@ -29,6 +29,7 @@ struct worker {
     const worker_options *o;
     char name[TASK_NAME];
     variants variants;
+    buf files;                      /* what decides the result beside the configuration, as facts */
     schedule schedule;
     part_store *store;              /* the server's in this process, or the host */
     net_waker *waker;
@@ -51,6 +52,10 @@ enum { TICK_MS = 100, SECOND_US = 1000000, REACH_US = 3 * SECOND_US, LAST_WORD_M
 /* build.c */
 MUST_USE status worker_build(worker *w, error *err);
 void worker_unbuild(worker *w);
+
+/* worker.c: the master's words that end a worker, at whatever it is. */
+void worker_take_stop(worker *w, const Wire__Stop *m);
+MUST_USE status worker_take_refused(worker *w, const Wire__Refused *m, error *err);
 
 /* servers.c: kv's hooks. A failure is kept and leaves the loop. */
 void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m);

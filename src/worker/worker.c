@@ -80,7 +80,7 @@ static status worker_take_view(worker *w, const wire_head *h, const Wire__View *
     return st;
 }
 
-static void worker_take_stop(worker *w, const Wire__Stop *m)
+void worker_take_stop(worker *w, const Wire__Stop *m)
 {
     if (m->status == OK && !w->has_view)
         LOG_I("OVER", "the master says that the job is over%s%s", m->text[0] ? ": " : "", m->text);
@@ -90,7 +90,7 @@ static void worker_take_stop(worker *w, const Wire__Stop *m)
         error_set(w->ending.err, w->ending.outcome, "stopped by the master: %s", m->text);
 }
 
-static status worker_take_refused(worker *w, const Wire__Refused *m, error *err)
+status worker_take_refused(worker *w, const Wire__Refused *m, error *err)
 {
     if (m->status == OK || m->status >= STATUS_COUNT)
         return OK;
@@ -357,7 +357,9 @@ status worker_run(const worker_options *options, error *err)
     };
     task_name(options->self, w.name);
     status st = worker_build(&w, w.ending.err);
-    if (st == OK)
+    if (st != OK && w.ending.stopped)
+        st = w.ending.outcome; /* the master said so while data were read */
+    else if (st == OK)
         st = loop(&w, w.ending.err);
     pulse_rest(ROLE_WORKER);
     if (st != OK)

@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/base/read_progress.h"
 #include "common/base/rng.h"
 
 #include <endian.h>
@@ -35,13 +36,23 @@ static void add_length(sha256 *h, size_t bytes)
     sha256_add(h, &length, sizeof length);
 }
 
+/* Piece by piece: each is progress of reading. */
+static void add_all(sha256 *h, const content_digest_piece *one)
+{
+    for (size_t at = 0, n; at < one->bytes; at += n) {
+        n = one->bytes - at < READ_PROGRESS_STEP ? one->bytes - at : READ_PROGRESS_STEP;
+        sha256_add(h, (const unsigned char *)one->data + at, n);
+        read_progress_add(n);
+    }
+}
+
 void content_digest_whole(const content_digest *s, char ret_hex[SHA256_HEX])
 {
     sha256 h;
     sha256_begin(&h);
     for (size_t i = 0; i < s->n; i++) {
         add_length(&h, s->at[i].bytes);
-        sha256_add(&h, s->at[i].data, s->at[i].bytes);
+        add_all(&h, &s->at[i]);
     }
     sha256_end(&h, ret_hex);
 }

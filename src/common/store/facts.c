@@ -2,6 +2,7 @@
 
 #include "common/base/hash.h"
 #include "common/base/log.h"
+#include "common/base/read_progress.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,6 +43,7 @@ void facts_add_contents(buf *to, const char *file, facts_check how, const conten
     facts_add(to, file, "sampled_sha256", text);
     if (how != FACTS_FULL)
         return;
+    read_progress_begin("hashing all of", file, content_digest_bytes(s), NULL);
     content_digest_whole(s, text);
     facts_add(to, file, "sha256", text);
 }

@@ -66,6 +66,8 @@ void hello_pack(const hello_facts *facts, buf *ret)
     m.servers = facts->servers;
     m.ranks = facts->ranks;
     m.address = text_of(facts->address);
+    m.reads = text_of(facts->reads);
+    m.moves = facts->moves;
     wire_pack(&m.base, ret);
     buf_fini(&lines);
 }

@@ -22,6 +22,8 @@ typedef struct hello_facts {
     bool trainer;               /* the lanes of the master's own process */
     uint32_t ranks;             /* at the rendezvous: of how many this is one */
     const char *address;        /* at the rendezvous: where it listens */
+    const char *reads;          /* a worker that still reads its data: what, and how far; NULL: it has */
+    uint64_t moves;             /* then: grows as long as that goes on */
 } hello_facts;
 
 uint64_t hello_life(void);      /* a fresh random number, never 0 */

@@ -5,6 +5,7 @@
 #include "common/base/content_digest.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
+#include "common/base/read_progress.h"
 #include "common/base/user_cache.h"
 
 #include <errno.h>
@@ -84,23 +85,40 @@ char *cache_path(const cache_key *key, const char *ending)
     return path;
 }
 
+static bool is_locked_by_another(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR);
+}
+
+/* Asks again and again: who waits tells how far the maker is meanwhile, and may be stopped. */
+static void wait_for_lock(int fd, const char *path)
+{
+    enum { LOOK_NS = 50 * 1000 * 1000 };
+    LOG_I("CACHE_WAIT", "file=%s: another process is making it", path);
+    do {
+        read_progress_follow(fd);
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+    } while (read_progress_check(NULL) == OK && is_locked_by_another(fd));
+}
+
 int cache_lock(const char *path)
 {
     char *name = xasprintf("%s.lock", path);
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        LOG_I("CACHE_WAIT", "file=%s: another process is making it", path);
-        while (flock(fd, LOCK_EX) != 0 && errno == EINTR)
-            continue;
-    }
+    if (fd >= 0 && is_locked_by_another(fd))
+        wait_for_lock(fd, path);
+    if (fd >= 0 && read_progress_check(NULL) == OK)
+        read_progress_share(fd);
     free(name);
     return fd;
 }
 
 void cache_unlock(int fd)
 {
-    if (fd >= 0)
-        close(fd);
+    if (fd < 0)
+        return;
+    read_progress_unshare(fd);
+    close(fd);
 }
 
 /* What killed ones left; whoever holds the lock is the only one to write. */

@@ -33,7 +33,8 @@ bool cache_key_is(const cache_key *a, const cache_key *b);
  * no such folder, and none can be made; said once, as a warning. Free it. */
 char *cache_path(const cache_key *key, const char *ending);
 
-/* Waits until nobody else makes this file. -1: nothing can be locked there, and then nothing is. */
+/* Waits until nobody else makes this file, and tells meanwhile how far that is (read_progress.h); where reading is
+ * stopped nothing is locked, and nothing may be made. -1: nothing can be locked there, and then nothing is. */
 int cache_lock(const char *path);
 void cache_unlock(int fd);
 

@@ -129,7 +129,7 @@ static status inflate_to_cache(const packed *from, const char *name, const char 
             st = FAIL(&why, E_IO, "'%s': is not what was written", path);
     }
     cache_unlock(lock);
-    if (st == OK || st == E_DATA) {
+    if (st == OK || st == E_DATA || st == E_ABORTED) {
         if (st != OK && err)
             *err = why;
         return st;

@@ -4,12 +4,14 @@
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
+#include "common/base/read_progress.h"
 #include "data/index/index.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 1, ONE = 1 }; /* ONE shows the order of bytes */
+/* ONE shows the order of bytes; PIECE: bytes that are written, or whose checksum is taken, at a time. */
+enum { VERSION = 1, ONE = 1, PIECE = 16 << 20 };
 
 typedef struct kept_tail {
     char mark[8];
@@ -36,11 +38,18 @@ struct kept_writer {
 
 /* --- writing --- */
 
+/* Piece by piece: each is progress. */
 static status put(kept_writer *w, const void *data, size_t bytes, error *err)
 {
-    status st = fs_write_all(w->file->fd, data, bytes, w->file->beside, err);
+    status st = OK;
+    for (size_t at = 0, n; at < bytes && st == OK; at += n) {
+        const char *piece = (const char *)data + at;
+        n = bytes - at < PIECE ? bytes - at : PIECE;
+        st = fs_write_all(w->file->fd, piece, n, w->file->beside, err);
+        w->checksum = crc32c(w->checksum, piece, n);
+        read_progress_add(0);
+    }
     w->has_failed = st != OK;
-    w->checksum = crc32c(w->checksum, data, bytes);
     w->written += bytes;
     return st;
 }
@@ -95,6 +104,16 @@ static uint32_t checksum_of(uint32_t before, const kept_tail *tail)
     return crc32c(before, &t, sizeof t);
 }
 
+static uint32_t checksum_of_bytes(const unsigned char *data, size_t bytes)
+{
+    uint32_t checksum = 0;
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        checksum = crc32c(checksum, data + at, bytes - at < PIECE ? bytes - at : PIECE);
+        read_progress_add(0);
+    }
+    return checksum;
+}
+
 /* Where the arrays lie; false: not as the recipe and the file's size have it. */
 static bool lay_out(const kept_recipe *r, const kept_tail *tail, const fs_map *map, kept_arrays *ret)
 {
@@ -121,7 +140,7 @@ static bool is_file_of(const cache_key *key, const kept_recipe *r, const fs_map 
     memcpy(&tail, map->data + before, sizeof tail);
     return memcmp(tail.mark, mark, sizeof mark) == 0 && tail.version == VERSION && tail.one == ONE &&
            cache_key_is(&tail.key, key) && lay_out(r, &tail, map, ret) &&
-           tail.checksum == checksum_of(crc32c(0, map->data, before), &tail) && r->is_sound(r->user, ret);
+           tail.checksum == checksum_of(checksum_of_bytes(map->data, before), &tail) && r->is_sound(r->user, ret);
 }
 
 static bool load(const char *path, const cache_key *key, const kept_recipe *r, kept_arrays *ret)
@@ -219,7 +238,8 @@ static status make(const char *path, const cache_key *key, const kept_recipe *r,
 
 status kept_arrays_open(const cache_key *key, const kept_recipe *r, kept_arrays *ret, error *err)
 {
-    char *ending = xasprintf(".%s", r->what);
+    char *ending = xasprintf(".%s", r->what), *doing = xasprintf("making the %s of", r->what);
+    read_progress_begin(doing, r->of, r->source_bytes, NULL);
     char *path = r->source_bytes < INDEX_KEPT_BYTES ? NULL : cache_path(key, ending);
     status st = OK;
     if (!path) {
@@ -230,6 +250,7 @@ status kept_arrays_open(const cache_key *key, const kept_recipe *r, kept_arrays 
         cache_unlock(lock);
     }
     free(path);
+    free(doing);
     free(ending);
     return st;
 }

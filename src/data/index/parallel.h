@@ -1,6 +1,6 @@
 /*
  * A loop whose rounds are independent, on several threads that end with it; their log lines are the calling
- * thread's. Threads: any number of
+ * thread's, and they read for what it reads for (read_progress.h): each round is progress. Threads: any number of
  * such loops at a time.
  */
 #ifndef TEQUIO_DATA_INDEX_PARALLEL_H
@@ -13,7 +13,7 @@
 /* Calls round(user, i) for i = 0 .. n-1, on at most `threads` threads (0: as many as there are
  * processors); one that cannot be started leaves its rounds to the others. Rounds are begun in order. What
  * fails is the failure of the lowest i, however threads are scheduled; rounds behind a failed one may be
- * left out. */
+ * left out. E_ABORTED: reading is stopped. */
 MUST_USE status parallel_for(size_t n, int threads, status (*round)(void *user, size_t i, error *err),
                              void *user, error *err);
 

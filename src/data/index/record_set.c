@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/read_progress.h"
 #include "common/base/thread.h"
 #include "data/index/index.h"
 #include "data/index/parallel.h"
@@ -71,6 +72,7 @@ status record_set_open(record_kind kind, const char *path, record_set **ret, err
     status st;
     TRY_OUT(st, shards_open(path, kind == RECORD_SAMPLES, &s->files, err));
     s->indexes = xcalloc(s->files.n, sizeof *s->indexes);
+    read_progress_begin("indexing", path, record_set_bytes(s), NULL);
     TRY_OUT(st, open_indexes(s, err));
     count_records(s);
     if (record_set_count(s) == 0)

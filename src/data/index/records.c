@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
+#include "common/base/read_progress.h"
 #include "data/index/parallel.h"
 #include "data/index/samples.h"
 
@@ -11,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 16 << 20 }; /* bytes that one round of a parallel loop cuts or checks, about */
+/* CHUNK: bytes that one round of a parallel loop cuts or checks, about; LENGTHS: records after whose lengths it is said
+ * that this goes on. */
+enum { CHUNK = 16 << 20, LENGTHS = 1024 };
 
 /* --- lines --- */
 
@@ -50,6 +53,7 @@ static status cut_chunk(void *user, size_t i, error *err)
             record_list_add(&c->chunks[i], at, bytes);
         at = end + 1;
     }
+    read_progress_add(limit - i * CHUNK);
     return OK;
 }
 
@@ -139,6 +143,7 @@ static status check_some(void *user, size_t round, error *err)
         if (stored_checksum(data + r->at + r->bytes) != crc32c_masked(data + r->at, r->bytes))
             return FAIL(err, E_DATA, "'%s': record %zu (byte %" PRIu64 "): its checksum does not fit: damaged",
                         p->source->name, i, r->at - HEAD);
+        read_progress_add(HEAD + r->bytes + CHECKSUM);
     }
     return OK;
 }
@@ -149,6 +154,10 @@ static status cut_tfrecords(const record_source *s, int threads, record_list *re
     for (size_t at = 0; at < s->bytes;) {
         TRY(next_tfrecord(s, at, ret, err));
         at += HEAD + ret->at[ret->n - 1].bytes + CHECKSUM;
+        if (ret->n % LENGTHS == 0) {
+            read_progress_add(0);
+            TRY(read_progress_check(err));
+        }
     }
     size_t rounds = s->bytes / CHUNK + 1;
     checksum_pass pass = {.source = s, .records = ret, .per_round = ret->n / rounds + 1};

@@ -2,6 +2,7 @@
 #include "data/index/samples.h"
 
 #include "common/base/alloc.h"
+#include "common/base/read_progress.h"
 #include "data/index/archive.h"
 
 #include <inttypes.h>
@@ -57,7 +58,8 @@ static status visit_cutting(void *user, const archive_member *m, size_t begin, e
 {
     status st = cut_member(user, m, begin, err);
     free(m->name);
-    return st;
+    read_progress_add(m->bytes);
+    return st == OK ? read_progress_check(err) : st;
 }
 
 status samples_cut(const record_source *source, int threads, record_list *ret, error *err)

@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
+#include "common/base/read_progress.h"
 #include "data/index/archive.h"
 #include "data/index/parallel.h"
 
@@ -114,6 +115,7 @@ static status add_gzip(shards *s, packed *file, error *err)
 {
     inflated plain;
     file->packing.kind = PACKING_GZIP;
+    read_progress_begin("inflating", file->path, file->bytes, NULL);
     TRY(inflated_open(file, &plain, err));
     archive_kind kind = archive_of_shards(s, plain.data, plain.bytes);
     if (kind == ARCHIVE_NONE) {
@@ -209,6 +211,7 @@ status shards_open(const char *path, bool tars_are_files, shards *ret, error *er
     status st = add_all(&s, path, err);
     if (st == OK && s.n == 0)
         st = FAIL(err, E_DATA, "'%s': holds no files of data", path);
+    read_progress_begin("opening", path, 0, NULL);
     if (st == OK)
         st = parallel_for(s.n, 0, finish_shard, &s, err);
     if (st == OK && s.n_left_out)

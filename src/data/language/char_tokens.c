@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "common/base/read_progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,18 +82,29 @@ static status char_tokens_next(const record_source *text, size_t at, uint32_t *r
 static status mark(const record_source *text, uint64_t *seen, error *err)
 {
     size_t n = 0;
+    uint64_t told = 0;
     uint32_t code = 0;
     for (size_t at = 0; at < text->bytes; at += n) {
         TRY(char_tokens_next(text, at, &code, &n, err));
+        read_progress_reach(&told, at);
         seen[code / WORD] |= (uint64_t)1 << code % WORD;
     }
     return OK;
+}
+
+static uint64_t bytes_of(const record_source *texts, size_t n)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < n; i++)
+        all += texts[i].bytes;
+    return all;
 }
 
 static status learn_characters(const record_source *texts, size_t n, char_tokens **ret, error *err)
 {
     uint64_t *seen = xcalloc(UTF8_CODES / WORD, sizeof *seen);
     status st = OK;
+    read_progress_begin("looking for characters in", texts[0].name, bytes_of(texts, n), NULL);
     for (size_t i = 0; i < n && st == OK; i++)
         st = mark(&texts[i], seen, err);
     int64_t size = 0;
@@ -132,9 +144,11 @@ static status encode_characters(const char_tokens *t, const record_source *text,
                                 error *err)
 {
     size_t n = 0, count = 0;
+    uint64_t told = 0;
     uint32_t code = 0;
     for (size_t at = 0; at < text->bytes; at += n) {
         TRY(char_tokens_next(text, at, &code, &n, err));
+        read_progress_reach(&told, at);
         int64_t token = find(t, code);
         if (token < 0)
             return FAIL(err, E_DATA,

@@ -2,6 +2,7 @@
 #include "data/language/text_pieces.h"
 
 #include "common/base/alloc.h"
+#include "common/base/read_progress.h"
 #include "common/base/utf8.h"
 #include "data/index/parallel.h"
 
@@ -98,6 +99,7 @@ static status tokenize_piece(void *user, size_t i, error *err)
     } else if (err) {
         *err = why;
     }
+    read_progress_add(p->bytes);
     tokenizer_scratch_destroy(&s);
     return st;
 }

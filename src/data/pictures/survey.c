@@ -9,6 +9,7 @@
 #include "common/base/hash.h"
 #include "common/base/json.h"
 #include "common/base/log.h"
+#include "common/base/read_progress.h"
 #include "data/index/cache.h"
 #include "data/index/parallel.h"
 #include "data/pictures/broken.h"
@@ -101,6 +102,7 @@ static status look_at_round(void *user, size_t round, error *err)
         char *path = picture_set_path(s->set, i);
         status st = look_at(&s->set->at[i], path, s->how, &t, &why);
         free(path);
+        read_progress_add(1);
         TRY(picture_set_note(st, &why, &s->broken[i], err));
     }
     pthread_mutex_lock(&s->lock);
@@ -128,6 +130,7 @@ static status decode_round(void *user, size_t round, error *err)
     survey *s = user;
     for (size_t i = round * ROUND; i < end_of_round(s, round); i++) {
         error why = ERROR_INIT;
+        read_progress_add(1);
         if (!s->broken[i])
             TRY(picture_set_note(decode_one(s, i, &why), &why, &s->broken[i], err));
     }
@@ -201,6 +204,7 @@ static status find_broken(survey *s, error *err)
     int lock = path ? cache_lock(path) : -1;
     status st = OK;
     if (!load_broken(path, &key, s)) {
+        read_progress_begin("decoding all of", s->set->root, s->set->n, "pictures");
         st = parallel_for(rounds_of(s), 0, decode_round, s, err);
         if (st == OK)
             LOG_I("SURVEY", "pictures=%zu seconds=%.3f: each was decoded once", s->set->n,
@@ -237,6 +241,7 @@ status picture_survey(picture_set *set, const picture_decoding *how, bool skips,
     size_t n = set->n;
     survey s = {.set = set, .how = how, .broken = xcalloc(n + 1, sizeof *s.broken)};
     pthread_mutex_init(&s.lock, NULL);
+    read_progress_begin("looking at", set->root, n, "pictures");
     status st = parallel_for(rounds_of(&s), 0, look_at_round, &s, err);
     if (st == OK && skips)
         st = find_broken(&s, err);

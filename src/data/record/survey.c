@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/json.h"
 #include "common/base/log.h"
+#include "common/base/read_progress.h"
 #include "data/index/index.h"
 #include "data/index/parallel.h"
 
@@ -87,8 +88,10 @@ static status take_one(const survey *s, int64_t i, take_record *take, void *user
 static status take_round(const survey *s, size_t round, take_record *take, void *user, error *err)
 {
     int64_t i = (int64_t)round * ROUND, end = i + ROUND, n = record_set_count(s->set);
-    for (; i < end && i < n; i++)
+    for (; i < end && i < n; i++) {
         TRY(take_one(s, i, take, user, err));
+        read_progress_add(1);
+    }
     return OK;
 }
 
@@ -197,7 +200,11 @@ static json_t *text_found(const survey *s, const record_field *f)
 
 static status learn_all(survey *s, json_t **ret, error *err)
 {
-    int64_t began_us = clock_us();
+    int64_t began_us = clock_us(), in_first;
+    size_t bytes;
+    read_progress_begin("reading all of", record_set_file(s->set, 0, &in_first, &bytes),
+                        (uint64_t)record_set_count(s->set),
+                        record_set_files(s->set) > 1 ? "records of all files" : "records");
     TRY(parallel_for(rounds_of(s), 0, learn_round, s, err));
     json_t *found = json_object();
     for (size_t i = 0; i < s->labels->n; i++) {

@@ -2,6 +2,7 @@
 #include "data/tagging/sentences.h"
 
 #include "common/base/alloc.h"
+#include "common/base/read_progress.h"
 #include "common/base/utf8.h"
 
 #include <stdio.h>
@@ -245,9 +246,11 @@ static status take_line(reading *r, const char *line, size_t bytes, error *err)
 static status take_lines(reading *r, error *err)
 {
     const char *text = (const char *)r->file->data;
+    uint64_t told = 0;
     for (size_t at = 0, bytes; at < r->file->bytes; at += bytes + 1) {
         const char *line = text + at, *stop = memchr(line, '\n', r->file->bytes - at);
         bytes = stop ? (size_t)(stop - line) : r->file->bytes - at;
+        read_progress_reach(&told, at);
         if (++r->line == UINT32_MAX || bytes > INT32_MAX)
             return fail_line(r, r->line, "a line too long, or one too many", err);
         TRY(take_line(r, line, bytes && line[bytes - 1] == '\r' ? bytes - 1 : bytes, err));

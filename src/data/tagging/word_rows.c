@@ -2,6 +2,7 @@
 #include "data/tagging/word_rows.h"
 
 #include "common/base/alloc.h"
+#include "common/base/read_progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -272,7 +273,9 @@ static status fill_rows(row_maker *m, error *err)
 {
     word_rows *r = m->rows;
     r->first = xcalloc(m->s->n + 1, sizeof *r->first);
+    read_progress_begin("making tokens of", m->o->path, m->s->n, "sentences");
     for (size_t i = 0; i < m->s->n; i++) {
+        read_progress_add(1);
         TRY(add_row(m, &m->s->at[i], err));
         r->first[i + 1] = r->n;
     }

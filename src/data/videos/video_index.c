@@ -4,6 +4,7 @@
 #include "common/base/clock.h"
 #include "common/base/hash.h"
 #include "common/base/log.h"
+#include "common/base/read_progress.h"
 #include "data/index/parallel.h"
 #include "data/pictures/broken.h"
 #include "data/pictures/picture.h"
@@ -76,6 +77,8 @@ static status look_through_frames(found_video *v, video_file *f, error *err)
         if (!more)
             break;
         add_frame(v, &frame);
+        read_progress_add(0);
+        TRY(read_progress_check(err));
         if (v->video.frames == 1)
             TRY(add_colours(v, f, err));
     }
@@ -125,6 +128,7 @@ static status look_through_one(void *user, size_t i, error *err)
     char *path = picture_set_path(m->set, i);
     status st = look_through(v, path, &why);
     free(path);
+    read_progress_add(1);
     if (st == E_DATA)
         v->video = (indexed_video){.frames = 0};
     return picture_set_note(st, &why, &v->broken, err);
@@ -155,6 +159,7 @@ static status make(void *user, kept_writer *w, error *err)
 {
     making *m = user;
     m->found = xcalloc(m->set->n, sizeof *m->found);
+    read_progress_begin("decoding all of", m->set->root, m->set->n, "videos");
     status st = parallel_for(m->set->n, 0, look_through_one, m, err);
     if (st == OK)
         st = write_all(m, w, err);

@@ -4,31 +4,12 @@
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "data/data.h"
+#include "data/noisy_sort.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* --- the order of an epoch --- */
-
-typedef struct sort_key {
-    double length;              /* with noise */
-    uint32_t example;
-} sort_key;
-
-static int by_length(const void *a, const void *b)
-{
-    const sort_key *x = a, *y = b;
-    if (x->length != y->length)
-        return x->length < y->length ? -1 : 1;
-    return (x->example > y->example) - (x->example < y->example);
-}
-
-/* Products of doubles alone: the same bits everywhere. */
-static double noisy(const rng *draws, double noise, uint32_t example, uint32_t length)
-{
-    double u = (double)rng_uniform(draws, example) * 2.0 - 1.0;
-    return (double)length * (1.0 + noise * u);
-}
 
 static uint32_t longest_of(const uint32_t *lengths, int64_t n)
 {
@@ -58,63 +39,87 @@ static status sort_by_length(const uint32_t *lengths, int64_t n, uint32_t longes
 static status sort_examples(const bucket_options *o, int64_t epoch, const uint32_t *lengths, int64_t n,
                             uint32_t *ret, error *err)
 {
-    rng draws = rng_make(o->seed, RNG_BUCKET, (uint64_t)epoch);
-    double noise = o->shuffle ? o->padding_noise : 0.0;
+    noisy_lengths noisy = {.draws = rng_make(o->seed, RNG_BUCKET, (uint64_t)epoch),
+                           .noise = o->shuffle ? o->padding_noise : 0.0,
+                           .lengths = lengths};
     uint32_t longest = longest_of(lengths, n);
-    if (noise == 0.0 && longest < n)
+    if (noisy.noise == 0.0 && longest < n)
         return sort_by_length(lengths, n, longest, ret, err);
-    void *memory = NULL;
-    TRY(mem_alloc((size_t)n * sizeof(sort_key), "the order of an epoch", &memory, err));
-    sort_key *keys = memory;
     for (int64_t i = 0; i < n; i++)
-        keys[i] = (sort_key){noisy(&draws, noise, (uint32_t)i, lengths[i]), (uint32_t)i};
-    qsort(keys, (size_t)n, sizeof *keys, by_length);
-    for (int64_t i = 0; i < n; i++)
-        ret[i] = keys[i].example;
-    mem_free(memory);
+        ret[i] = (uint32_t)i;
+    noisy_sort(&noisy, ret, n);
     return OK;
 }
 
-/* Of n sorted examples the whole batches in another order; what is left stays behind them. */
-static void shuffle_batches(const bucket_options *o, int64_t epoch, const uint32_t *sorted, int64_t n,
-                            uint32_t *ret)
+/* What stands where a whole batch comes to stand is moved first, and so on round. */
+typedef struct batch_moves {
+    const bucket_options *o;
+    int64_t epoch, whole;
+    uint32_t *order;
+    uint32_t *room;             /* of one batch */
+    uint8_t *is_moved;          /* a bit a batch */
+} batch_moves;
+
+static void copy_batch(const batch_moves *m, uint32_t *to, const uint32_t *from)
 {
-    int64_t whole = n / o->batch_size;
-    for (int64_t b = 0; b < whole; b++) {
-        int64_t from = o->shuffle ? permute_place(o->seed, epoch, whole, b) : b;
-        for (int64_t i = 0; i < o->batch_size; i++)
-            ret[b * o->batch_size + i] = sorted[from * o->batch_size + i];
+    memcpy(to, from, (size_t)m->o->batch_size * sizeof *to);
+}
+
+static void move_round(const batch_moves *m, int64_t first)
+{
+    int64_t size = m->o->batch_size, to = first, from;
+    copy_batch(m, m->room, m->order + first * size);
+    for (;;) {
+        m->is_moved[to / 8] |= (uint8_t)(1u << to % 8);
+        from = permute_place(m->o->seed, m->epoch, m->whole, to);
+        if (from == first)
+            break;
+        copy_batch(m, m->order + to * size, m->order + from * size);
+        to = from;
     }
-    for (int64_t i = whole * o->batch_size; i < n; i++)
-        ret[i] = sorted[i];
+    copy_batch(m, m->order + to * size, m->room);
 }
 
-static void cut_by_size(const bucket_options *o, int64_t epoch, const uint32_t *sorted, bucket_epoch *e)
+/* Of n sorted examples the whole batches in another order, in place; what is left stays behind them. */
+static status shuffle_batches(const bucket_options *o, int64_t epoch, uint32_t *order, int64_t n, error *err)
 {
-    bool is_uneven = e->n % o->batch_size != 0, has_whole = e->n >= o->batch_size;
-    e->batch_size = o->batch_size;
-    e->n_batches = e->n / o->batch_size + (is_uneven && !(o->drop_last && has_whole));
-    shuffle_batches(o, epoch, sorted, e->n, e->order);
+    batch_moves m = {.o = o, .epoch = epoch, .whole = n / o->batch_size, .order = order};
+    void *room = NULL, *bits = NULL;
+    status st = OK;
+    if (!o->shuffle || m.whole < 2)
+        return OK;
+    TRY_OUT(st, mem_alloc((size_t)o->batch_size * sizeof *order, "the order of an epoch", &room, err));
+    TRY_OUT(st, mem_alloc((size_t)m.whole / 8 + 1, "the order of an epoch", &bits, err));
+    m.room = room;
+    m.is_moved = bits;
+    for (int64_t b = 0; b < m.whole; b++)
+        if (!(m.is_moved[b / 8] >> b % 8 & 1))
+            move_round(&m, b);
+out:
+    mem_free(room);
+    mem_free(bits);
+    return st;
 }
 
-status bucket_epoch_make(const bucket_options *options, int64_t epoch, const uint32_t *lengths, int64_t n,
+status bucket_epoch_make(const bucket_options *o, int64_t epoch, const uint32_t *lengths, int64_t n,
                          bucket_epoch *ret, error *err)
 {
-    BUG_ON(n < 1 || options->batch_size < 1);
+    BUG_ON(n < 1 || o->batch_size < 1);
     if (n > UINT32_MAX)
         return FAIL(err, E_DATA, "%lld examples are more than can be sorted by length", (long long)n);
-    bucket_epoch e = {.n = n};
-    void *sorted = NULL, *order = NULL;
-    status st;
-    TRY_OUT(st, mem_alloc((size_t)n * sizeof(uint32_t), "the order of an epoch", &sorted, err));
-    TRY_OUT(st, mem_alloc((size_t)n * sizeof(uint32_t), "the order of an epoch", &order, err));
+    bool is_uneven = n % o->batch_size != 0, has_whole = n >= o->batch_size;
+    bucket_epoch e = {.n = n,
+                      .batch_size = o->batch_size,
+                      .n_batches = n / o->batch_size + (is_uneven && !(o->drop_last && has_whole))};
+    void *order = NULL;
+    TRY(mem_alloc((size_t)n * sizeof *e.order, "the order of an epoch", &order, err));
     e.order = order;
-    TRY_OUT(st, sort_examples(options, epoch, lengths, n, sorted, err));
-    cut_by_size(options, epoch, sorted, &e);
-    *ret = e;
-out:
-    mem_free(sorted);
-    if (st != OK)
+    status st = sort_examples(o, epoch, lengths, n, e.order, err);
+    if (st == OK)
+        st = shuffle_batches(o, epoch, e.order, n, err);
+    if (st == OK)
+        *ret = e;
+    else
         bucket_epoch_free(&e);
     return st;
 }

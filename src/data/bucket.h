@@ -32,8 +32,8 @@ typedef struct bucket_options {
     bool shuffle;
 } bucket_options;
 
-/* 4 bytes an example; while it is made 20 more, or without noise 4 more and 4 for each length up to the longest, if
- * that is below n. */
+/* 4 bytes an example; while it is made a batch and a bit a batch more, and without noise 4 bytes for each length up to
+ * the longest, if that is below n. */
 typedef struct bucket_epoch {
     int64_t n, n_batches;
     int64_t batch_size;

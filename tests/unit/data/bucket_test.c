@@ -9,10 +9,14 @@
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
+#include "common/parts/permute.h"
 #include "data/bucket.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MOST = 700 };
 
@@ -146,6 +150,128 @@ static void test_both_sorts_agree(void **state)
     bucket_epoch_free(&compared);
 }
 
+/* --- against the plain way to do it: all keys in a list, which is sorted, and then batches in another order --- */
+
+typedef struct plain_key {
+    double length;
+    uint32_t example;
+} plain_key;
+
+static int by_length(const void *a, const void *b)
+{
+    const plain_key *x = a, *y = b;
+    if (x->length != y->length)
+        return x->length < y->length ? -1 : 1;
+    return (x->example > y->example) - (x->example < y->example);
+}
+
+static uint32_t *plain_order(const bucket_options *o, int64_t epoch, const uint32_t *lengths, int64_t n)
+{
+    rng draws = rng_make(o->seed, RNG_BUCKET, (uint64_t)epoch);
+    plain_key *keys = xcalloc((size_t)n, sizeof *keys);
+    uint32_t *order = xcalloc((size_t)n, sizeof *order);
+    int64_t whole = n / o->batch_size;
+    for (int64_t i = 0; i < n; i++) {
+        double u = (double)rng_uniform(&draws, (uint64_t)i) * 2.0 - 1.0;
+        double noise = o->shuffle ? o->padding_noise : 0.0;
+        keys[i] = (plain_key){(double)lengths[i] * (1.0 + noise * u), (uint32_t)i};
+    }
+    qsort(keys, (size_t)n, sizeof *keys, by_length);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t batch = i / o->batch_size, from = batch;
+        if (o->shuffle && batch < whole)
+            from = permute_place(o->seed, epoch, whole, batch);
+        order[i] = keys[from * o->batch_size + i % o->batch_size].example;
+    }
+    free(keys);
+    return order;
+}
+
+static void check_order(const bucket_options *o, const uint32_t *lengths, int64_t n)
+{
+    for (int64_t epoch = 0; epoch < 2; epoch++) {
+        bucket_epoch e;
+        uint32_t *want = plain_order(o, epoch, lengths, n);
+        make(o, epoch, lengths, n, &e);
+        assert_memory_equal(e.order, want, (size_t)n * sizeof *want);
+        bucket_epoch_free(&e);
+        free(want);
+    }
+}
+
+static void test_the_order_is_that_of_sorted_keys(void **state)
+{
+    (void)state;
+    enum { N = 6000 };
+    static const double noises[] = {0.0, 1e-12, 0.1, 1.0};
+    static const int64_t sizes[] = {1, 2, 33, 257, N};
+    uint32_t lengths[N];
+    for (int kind = 0; kind < 4; kind++) {
+        draw_lengths(9, lengths, N);
+        for (int64_t i = 0; i < N && kind > 0; i++)
+            lengths[i] = kind == 1 ? 17 : kind == 2 ? (i % 2 ? 10 : 500) : (uint32_t)(i % 5 ? 3 : 4000000000u - i);
+        for (size_t x = 0; x < COUNT_OF(noises); x++)
+            for (size_t s = 0; s < COUNT_OF(sizes); s++)
+                check_order(&(bucket_options){.seed = 5, .batch_size = 1 + 31 * (int64_t)(s % 2),
+                                              .padding_noise = noises[x], .shuffle = x || s % 2},
+                            lengths, sizes[s]);
+    }
+}
+
+/* --- what it takes --- */
+
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+static size_t memory(const char *key)
+{
+    char line[256];
+    size_t kb = 0, length = strlen(key);
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, key, length) == 0)
+            kb = strtoull(line + length, NULL, 10);
+    if (f)
+        fclose(f);
+    return kb * 1024;
+}
+
+/* In a process of its own, whose memory was never larger. */
+static size_t most_taken(const bucket_options *o, const uint32_t *lengths, int64_t n)
+{
+    int ends[2];
+    size_t most = 0;
+    bucket_epoch e;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        size_t before = memory("VmRSS:");
+        make(o, 0, lengths, n, &e);
+        most = memory("VmHWM:") - before;
+        _exit(write(ends[1], &most, sizeof most) != (ssize_t)sizeof most);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &most, sizeof most), sizeof most);
+    close(ends[0]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    return most;
+}
+
+static void test_an_order_is_made_in_its_place(void **state)
+{
+    (void)state;
+    enum { N = 1 << 20, SLACK = 1 << 20 };
+    uint32_t *lengths = xcalloc(N, sizeof *lengths);
+    draw_lengths(4, lengths, N);
+    for (int i = 0; i < 2; i++) {
+        size_t most = most_taken(&(bucket_options){.batch_size = 32, .padding_noise = i * 0.1, .shuffle = true},
+                                 lengths, N);
+        print_message("noise %g: %.2f bytes an example\n", i * 0.1, (double)most / N);
+        assert_true(most >= 4 * N && most <= 4 * N + SLACK);
+    }
+    free(lengths);
+}
+#endif
+
 static void test_it_saves_padding(void **state)
 {
     (void)state;
@@ -227,6 +353,10 @@ int main(void)
         cmocka_unit_test(test_epochs_and_seeds_differ),
         cmocka_unit_test(test_sorted_without_noise),
         cmocka_unit_test(test_both_sorts_agree),
+        cmocka_unit_test(test_the_order_is_that_of_sorted_keys),
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+        cmocka_unit_test(test_an_order_is_made_in_its_place),
+#endif
         cmocka_unit_test(test_it_saves_padding),
         cmocka_unit_test(test_prepared_lengths_are_the_best),
         cmocka_unit_test(test_one_length),

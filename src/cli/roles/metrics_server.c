@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CONNECTIONS = 16 };  /* of the descriptors that the task needs itself */
+/* Of the descriptors that the task needs itself; and a probe must come through, whoever else holds on to some. */
+enum { CONNECTIONS = 128, PER_ADDRESS = 64, IDLE_S = 10 };
 
 static void note_roles(const process *p, task_metrics *ret)
 {
@@ -52,7 +53,9 @@ static status serve(const process *p, http_place *at, metrics_server *s, error *
                             .user = &s->tells,
                             .token = at->is_local ? NULL : token,
                             .open_paths = task_metrics_open_paths,
-                            .connections = CONNECTIONS};
+                            .connections = CONNECTIONS,
+                            .per_address = at->is_local ? 0 : PER_ADDRESS,
+                            .idle_s = IDLE_S};
     at->fd = -1; /* the server's */
     status st = http_server_start(&o, &s->server, err);
     jobkey_wipe(token, sizeof token);

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CONNECTION_BYTES = 32 << 10, IDLE_S = 30, BLOCK_BYTES = 16 << 10, FORM_BYTES = 256, MINUTE_US = 60 * 1000000 };
+enum { CONNECTION_BYTES = 32 << 10, BLOCK_BYTES = 16 << 10, FORM_BYTES = 256, MINUTE_US = 60 * 1000000 };
 
 /* --- libmicrohttpd --- */
 
@@ -313,14 +313,15 @@ static struct MHD_Daemon *start_blocked(http_server *s, const http_options *o)
         {MHD_OPTION_END, 0, NULL},
     };
     unsigned flags = MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ERROR_LOG | (s->speaks_tls ? MHD_USE_TLS : 0);
-    int connections = o->connections ? o->connections : HTTP_CONNECTIONS;
+    int connections = o->connections ? o->connections : HTTP_CONNECTIONS, idle_s = o->idle_s ? o->idle_s : HTTP_IDLE_S;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     struct MHD_Daemon *daemon = mhd.start_daemon(
         flags, 0, NULL, NULL, take_request, s, MHD_OPTION_EXTERNAL_LOGGER, hear_library, s, MHD_OPTION_LISTEN_SOCKET,
         s->fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_NOTIFY_COMPLETED,
+        (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)idle_s,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)o->per_address, MHD_OPTION_NOTIFY_COMPLETED,
         end_request, NULL, MHD_OPTION_ARRAY, s->speaks_tls ? tls : tls + 2, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;

@@ -4,7 +4,7 @@
  * says.
  *
  * Bounded are the connections (more wait in the socket's backlog), the memory of each (32 KiB), the time in which
- * nothing moves (30 s), and the answers that are on their way (HTTP_HELD_MOST; then 503).
+ * nothing moves, and the answers that are on their way (HTTP_HELD_MOST; then 503).
  *
  * Threads: the handler runs on the server's, which has all signals blocked and gives way to all others; start and stop
  * belong to one thread.
@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-enum { HTTP_CONNECTIONS = 512, HTTP_HELD_MOST = 128 << 20 };
+enum { HTTP_CONNECTIONS = 512, HTTP_IDLE_S = 30, HTTP_HELD_MOST = 128 << 20 };
 
 typedef struct http_request {
     const char *path;       /* "/api/runs", decoded */
@@ -48,6 +48,8 @@ typedef struct http_options {
     const char *const *open_paths;  /* whoever asks is told of these; NULL at the end; NULL: there are none */
     const char *certificate, *key;  /* PEM, of TLS; NULL: it is not spoken */
     int connections;                /* at a time; 0: HTTP_CONNECTIONS */
+    int per_address;                /* of these, from one address; 0: all */
+    int idle_s;                     /* in which nothing moves; 0: HTTP_IDLE_S */
 } http_options;
 
 /* E_CONFIG: libmicrohttpd is not here, or with `with_tls` has none. */

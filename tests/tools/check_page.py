@@ -115,6 +115,11 @@ def check_other_run(page):
     expect(label.startswith("copy: tequio train ") and "--recover=step-128" in label, f"the command is {label}")
     expect("step 128: accuracy " in text_of(page, "#evaluation"), f"evaluation: {text_of(page, '#evaluation')}")
     expect("the job is done" in text_of(page, "#events"), f"events: {text_of(page, '#events')}")
+    page.value("byId('histograms').open = true, lookAtHistograms()")
+    label = page.value("byId('histogram').getAttribute('aria-label')")
+    expect(label.startswith("gradients/") and "; at step 128 most lie at about " in label, f"histograms: {label}")
+    inked = page.value("byId('histogram').getContext('2d').getImageData(0, 0, 240, 256).data.some((n) => n > 0)")
+    expect(inked, "the histograms' picture is empty")
     expect("no task is at work" in text_of(page, "#tasks"), f"tasks: {text_of(page, '#tasks')}")
 
 

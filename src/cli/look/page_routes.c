@@ -1,6 +1,7 @@
 #include "cli/look/page_routes.h"
 
 #include "cli/look/exposition.h"
+#include "cli/look/histograms.h"
 #include "cli/look/job_view.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
@@ -112,12 +113,24 @@ static status tell_log(const char *dir, const http_request *r, http_answer *ret,
     return st;
 }
 
+static status tell_histograms(const char *dir, const http_request *r, http_answer *ret, error *err)
+{
+    jobdir *d = NULL;
+    json_t *told = NULL;
+    TRY(jobdir_open(dir, &d, err));
+    char *folder = jobdir_events(d, NULL);
+    status st = histograms_tell(folder, http_query(r, "tag"), &told, err);
+    free(folder);
+    jobdir_close(&d);
+    return st == OK ? answer_json(told, ret, err) : st;
+}
+
 static const struct {
     const char *name;
     status (*tell)(const char *dir, const http_request *r, http_answer *ret, error *err);
 } documents[] = {
     {"status", tell_status}, {"config", tell_config}, {"lines", tell_lines},
-    {"tasks", tell_tasks},   {"log", tell_log},
+    {"tasks", tell_tasks},   {"log", tell_log},       {"histograms", tell_histograms},
 };
 
 /* --- which of them --- */

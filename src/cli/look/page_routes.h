@@ -8,6 +8,7 @@
  *   /api/run/N/status                       job_view_json
  *   /api/run/N/config                       config.json
  *   /api/run/N/lines?file=F&tag=T&from=B    {"tag", "from", "next", "text"}: F is metrics, evaluations or timeline
+ *   /api/run/N/histograms?tag=T             histograms_tell (histograms.h)
  *   /api/run/N/tasks                        those that have a log
  *   /api/run/N/log?task=T                   its end, as text
  *

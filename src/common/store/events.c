@@ -238,6 +238,9 @@ static status visit_event(const Tequio__Tb__Event *event, events_visit *visit, v
             r.max = v->histo->max;
             r.num = v->histo->num;
             r.sum = v->histo->sum;
+            r.n_buckets = v->histo->n_bucket < v->histo->n_bucket_limit ? v->histo->n_bucket : v->histo->n_bucket_limit;
+            r.limits = v->histo->bucket_limit;
+            r.counts = v->histo->bucket;
         } else {
             continue; /* images, and what other programs write */
         }

@@ -57,6 +57,9 @@ typedef struct event_record {
     event_kind kind;
     double value;              /* scalar */
     double min, max, num, sum; /* histogram */
+    size_t n_buckets;          /* of it */
+    const double *limits;      /* [n_buckets] each bucket's upper end, as the file has it, */
+    const double *counts;      /* [n_buckets] and what lies in it */
 } event_record;
 typedef status events_visit(void *user, const event_record *r, error *err);
 /* A torn last record (a writer is at work) ends the walk without error. E_DATA names the offset. A

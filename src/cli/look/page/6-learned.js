@@ -1,4 +1,5 @@
-/* What one run has learned: the newest evaluation, with its confusion matrix. */
+/* What one run has learned: the newest evaluation, with its confusion matrix, and histograms of weights and
+ * gradients. */
 
 function cell(text, isHead) {
     const made = element(isHead ? "th" : "td", text);
@@ -44,4 +45,48 @@ function drawEvaluation() {
         if (isMatrix(value)) room.append(matrixTable(key, value));
         else if (Array.isArray(value)) room.append(element("p", `${key}: ${JSON.stringify(value).slice(0, 400)}`));
     }
+}
+
+/* --- histograms --- */
+
+const HISTOGRAMS_EVERY = 5; /* looks: files of events are read as a whole */
+let histograms = null, histogramLooks = 0;
+
+/* A column a step, upwards from the least value to the largest, the darker the more values lie there; of each step by
+ * its own fullest piece, for most have a narrow one. */
+function drawHistograms() {
+    const canvas = byId("histogram"), { tag, steps, rows, low, high } = histograms;
+    const width = canvas.width = Math.max(240, canvas.parentElement.clientWidth), height = canvas.height = 256;
+    const style = getComputedStyle(document.documentElement), pen = canvas.getContext("2d");
+    const bins = rows[0].length, x = (i) => Math.round(i * width / rows.length);
+    const y = (k) => height - Math.round(k * height / bins);
+    pen.fillStyle = style.getPropertyValue("--heat").trim();
+    rows.forEach((row, i) => {
+        const most = Math.max(...row, 1e-12);
+        row.forEach((n, k) => {
+            pen.globalAlpha = Math.sqrt(n / most);
+            if (n > 0) pen.fillRect(x(i), y(k + 1), x(i + 1) - x(i), y(k) - y(k + 1));
+        });
+    });
+    const last = rows.length - 1, fullest = rows[last].indexOf(Math.max(...rows[last]));
+    const at = low + (high - low) * (fullest + 0.5) / bins;
+    byId("histogram-range").textContent = `from ${number(low)} at the bottom to ${number(high)} at the top, ` +
+        `step ${steps[0]} at the left to ${steps[last]} at the right`;
+    canvas.setAttribute("aria-label", `${tag}: values from ${number(low)} to ${number(high)}; at step ${steps[last]} ` +
+        `most lie at about ${number(at)}`);
+}
+
+async function lookAtHistograms() {
+    const tag = byId("histogram-tag").value;
+    histograms = await askJson(`/api/run/${chosen()}/histograms?tag=${encodeURIComponent(tag)}`);
+    const any = Boolean(histograms.rows && histograms.rows.length);
+    fillSelect(byId("histogram-tag"), histograms.tags.map((name) => [name, name]));
+    byId("no-histograms").hidden = any;
+    byId("histogram-all").hidden = !any;
+    if (any) drawHistograms();
+}
+
+/* Only while they are looked at. */
+async function followHistograms() {
+    if (byId("histograms").open && histogramLooks++ % HISTOGRAMS_EVERY === 0) await lookAtHistograms();
 }

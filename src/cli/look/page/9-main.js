@@ -25,6 +25,7 @@ async function drawRun() {
     drawCommands();
     drawEvaluation();
     drawConfig();
+    await followHistograms();
     await drawLog();
 }
 
@@ -66,9 +67,11 @@ async function begin() {
     for (const id of ["axis", "log"]) byId(id).onchange = drawCurves;
     for (const id of ["log-task", "log-level"]) byId(id).onchange = drawLog;
     byId("log-word").oninput = drawLog;
-    byId("run").onchange = () => { fillSelects(); drawRun(); };
+    byId("run").onchange = () => { histogramLooks = 0; fillSelects(); drawRun(); };
     for (const id of ["timeline-kinds", "timeline-span"]) byId(id).onchange = drawTimeline;
-    matchMedia("(prefers-color-scheme: dark)").onchange = forgetCharts;
+    byId("histogram-tag").onchange = lookAtHistograms;
+    byId("histograms").ontoggle = () => { histogramLooks = 0; followHistograms(); };
+    matchMedia("(prefers-color-scheme: dark)").onchange = () => { forgetCharts(); if (histograms && histograms.rows) drawHistograms(); };
     byId("other").onchange = () => { byId("config-all").open = true; drawConfig(); };
     for (const form of document.forms) form.onsubmit = () => false;
     for (const run of await askJson("/api/runs"))

@@ -1,5 +1,6 @@
 /*
- * A folder `vocabulary` as AllenNLP writes it: labels.txt and tokens.txt, a word a line. Threads: any.
+ * A vocabulary as AllenNLP writes it: a folder with a file a namespace, a word a line, or an archive (.tar.gz, .zip) of
+ * such a folder or of one that has it. Threads: any.
  */
 #ifndef TEQUIO_DATA_ALLENNLP_VOCABULARY_H
 #define TEQUIO_DATA_ALLENNLP_VOCABULARY_H
@@ -11,8 +12,9 @@
 
 bool allennlp_vocabulary_is(const char *path);
 
-/* Appends the vocabulary.json that says the same: classes and tags by labels.txt, words by tokens.txt, if that is
- * there, and nothing of a tokenizer. E_DATA, E_IO. */
-MUST_USE status allennlp_vocabulary_read(const char *folder, buf *ret, error *err);
+/* Appends the vocabulary.json that says the same, and nothing of a tokenizer: words by tokens.txt, if that is there;
+ * classes and tags by labels.txt, or the only other namespace that ends in "labels"; and tags of the names of all
+ * others (head_tags.txt; pos.txt as pos_tags). E_DATA: there are none of these. E_IO. */
+MUST_USE status allennlp_vocabulary_read(const char *path, buf *ret, error *err);
 
 #endif

@@ -66,14 +66,24 @@ static status unpack_member(const archive *a, const char *path, const char *name
     return st;
 }
 
-/* AllenNLP's folder of words and classes. */
+/* A file of AllenNLP's folder of words and classes. */
+static bool is_of_words(const char *name)
+{
+    static const char below[] = "vocabulary/", ending[] = ".txt";
+    size_t n = strlen(name);
+    return n > sizeof below + sizeof ending - 2 && strncmp(name, below, sizeof below - 1) == 0 &&
+           !strchr(name + sizeof below - 1, '/') && strcmp(name + n - sizeof ending + 1, ending) == 0;
+}
+
 static status unpack_words(const archive *a, const char *path, const char *folder, error *err)
 {
-    static const char *const names[] = {"vocabulary/labels.txt", "vocabulary/tokens.txt"};
     char *below = xasprintf("%s/vocabulary", folder);
     status st = fs_mkdirs(below, err);
-    for (size_t i = 0; st == OK && i < COUNT_OF(names); i++)
-        st = unpack_member(a, path, names[i], false, folder, err);
+    for (size_t i = 0; st == OK && i < a->n; i++) {
+        const char *name = a->at[i].name + (strncmp(a->at[i].name, "./", 2) == 0 ? 2 : 0);
+        if (is_of_words(name))
+            st = unpack_member(a, path, name, false, folder, err);
+    }
     free(below);
     return st;
 }

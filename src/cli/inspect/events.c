@@ -16,6 +16,11 @@ static void put_real(json_t *o, const char *key, double x)
     json_object_set_new(o, key, value ? value : json_null());
 }
 
+static const char *type_of(event_kind kind)
+{
+    return kind == EVENT_HISTOGRAM ? "histogram" : kind == EVENT_TEXT ? "text" : "scalar";
+}
+
 static status gather(void *user, const event_record *r, error *err)
 {
     (void)err;
@@ -25,8 +30,7 @@ static status gather(void *user, const event_record *r, error *err)
         return OK;
     json_t *row = json_object_get(g->tags, r->tag);
     if (!row) {
-        row = json_pack("{s:s, s:s, s:i, s:I}", "tag", r->tag, "type",
-                        r->kind == EVENT_HISTOGRAM ? "histogram" : "scalar", "count", 0, "first_step",
+        row = json_pack("{s:s, s:s, s:i, s:I}", "tag", r->tag, "type", type_of(r->kind), "count", 0, "first_step",
                         (json_int_t)r->step);
         if (!row || json_object_set_new(g->tags, r->tag, row) != 0)
             return OK; /* a tag that is not UTF-8 cannot be told */
@@ -35,6 +39,8 @@ static status gather(void *user, const event_record *r, error *err)
     json_object_set_new(row, "last_step", json_integer(r->step));
     if (r->kind == EVENT_SCALAR) {
         put_real(row, "last", r->value);
+    } else if (r->kind == EVENT_TEXT) {
+        json_object_set_new(row, "bytes", json_integer((json_int_t)r->bytes));
     } else {
         put_real(row, "min", r->min);
         put_real(row, "max", r->max);
@@ -72,6 +78,8 @@ static void value_cell(inspect_table *t, const json_t *row)
         buf_adds(&text, ", ");
         inspect_add_number(&text, json_object_get(row, "max"));
         buf_adds(&text, "]");
+    } else if (json_object_get(row, "bytes")) {
+        buf_addf(&text, "%lld bytes", inspect_int(row, "bytes"));
     } else {
         inspect_add_number(&text, json_object_get(row, "last"));
     }

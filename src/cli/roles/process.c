@@ -1,5 +1,6 @@
 #include "cli/roles/process.h"
 
+#include "cli/roles/board.h"
 #include "cli/roles/endpoints.h"
 #include "cli/roles/faults.h"
 #include "cli/roles/metrics_server.h"
@@ -373,6 +374,11 @@ static void undo_start(const process *p, status st)
         jobdir_undo_start(p->dir, p->is_alone);
 }
 
+static bool is_trial(const process *p)
+{
+    return p->c->trial && *p->c->trial;
+}
+
 /* Until it ends; where it ends well, what the job leaves is there as well. */
 static status run_job(process *p, error *err)
 {
@@ -382,6 +388,7 @@ static status run_job(process *p, error *err)
         st = model_facts(config_section(p->o->config, "model"), facts_check_of(p->o->config), &p->files,
                          err);
     if (st == OK) {
+        board_begin(p->o->config, p->dir, is_trial(p));
         told = tracking_start(p->o->config, p->dir, false);
         st = run_roles(p, err);
     }
@@ -389,6 +396,8 @@ static status run_job(process *p, error *err)
     outcome_note(p->dir, st, err->text);
     if (is_over)
         st = outcome_leave(p->o->config, p->dir, p->c->origin == CLUSTER_LOCAL, err);
+    if (is_over)
+        board_end(p->dir, is_trial(p));
     tracking_end(&told, st);
     if (!is_over)
         undo_start(p, st);

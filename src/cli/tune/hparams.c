@@ -2,7 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
-#include "common/store/events.h"
+#include "common/store/events_hparams.h"
 #include "proto/hparams.pb-c.h"
 
 #include <math.h>
@@ -11,16 +11,7 @@
 
 typedef Tequio__Hparams__Value Value;
 
-static const char plugin[] = "hparams", objective_tag[] = "objective";
-
-static void add_data(events *e, const char *tag, const Tequio__Hparams__HParamsPluginData *data)
-{
-    size_t bytes = tequio__hparams__hparams_plugin_data__get_packed_size(data);
-    unsigned char *content = xmalloc(bytes + 1);
-    tequio__hparams__hparams_plugin_data__pack(data, content);
-    events_plugin_data(e, tag, plugin, content, bytes);
-    free(content);
-}
+static const char objective_tag[] = "objective";
 
 /* A parameter of words is a string, also where they are numbers; all others are numbers. */
 static Value value_of(const space_parameter *p, double at)
@@ -99,7 +90,11 @@ static void add_experiment(events *e, const space *s, const char *metric)
     Tequio__Hparams__HParamsPluginData data = TEQUIO__HPARAMS__HPARAMS_PLUGIN_DATA__INIT;
     data.data_case = TEQUIO__HPARAMS__HPARAMS_PLUGIN_DATA__DATA_EXPERIMENT;
     data.experiment = &experiment;
-    add_data(e, "_hparams_/experiment", &data);
+    size_t bytes = tequio__hparams__hparams_plugin_data__get_packed_size(&data);
+    unsigned char *content = xmalloc(bytes + 1);
+    tequio__hparams__hparams_plugin_data__pack(&data, content);
+    events_plugin_data(e, "_hparams_/experiment", "hparams", content, bytes);
+    free(content);
     for (int i = 0; i < s->n; i++) {
         free(parameters[i].values);
         free(parameters[i].at);
@@ -112,39 +107,25 @@ static void add_experiment(events *e, const space *s, const char *metric)
 
 static void add_values(events *e, const space *s, const trial *t)
 {
-    Tequio__Hparams__SessionStartInfo__Entry entries[SPACE_PARAMETERS_MOST], *at[SPACE_PARAMETERS_MOST];
-    Value values[SPACE_PARAMETERS_MOST];
+    events_hparam values[SPACE_PARAMETERS_MOST];
     for (int i = 0; i < s->n; i++) {
-        tequio__hparams__session_start_info__entry__init(&entries[i]);
-        values[i] = value_of(&s->at[i], t->point[i]);
-        entries[i].key = (char *)(uintptr_t)s->at[i].name;
-        entries[i].value = &values[i];
-        at[i] = &entries[i];
+        Value v = value_of(&s->at[i], t->point[i]);
+        bool is_word = v.kind_case == TEQUIO__HPARAMS__VALUE__KIND_STRING_VALUE;
+        values[i] = (events_hparam){.name = s->at[i].name,
+                                    .word = is_word ? v.string_value : NULL,
+                                    .number = is_word ? 0 : v.number_value};
     }
-    Tequio__Hparams__SessionStartInfo start = TEQUIO__HPARAMS__SESSION_START_INFO__INIT;
-    start.n_hparams = (size_t)s->n;
-    start.hparams = at;
-    Tequio__Hparams__HParamsPluginData data = TEQUIO__HPARAMS__HPARAMS_PLUGIN_DATA__INIT;
-    data.data_case = TEQUIO__HPARAMS__HPARAMS_PLUGIN_DATA__DATA_SESSION_START_INFO;
-    data.session_start_info = &start;
-    add_data(e, "_hparams_/session_start_info", &data);
+    events_hparams_begin(e, values, (size_t)s->n);
 }
 
 static void add_end(events *e, const trial *t)
 {
-    static const Tequio__Hparams__Status of_state[TRIAL_STATES] = {
-        [TRIAL_RUNNING] = TEQUIO__HPARAMS__STATUS__STATUS_RUNNING,
-        [TRIAL_PAUSED] = TEQUIO__HPARAMS__STATUS__STATUS_RUNNING,
-        [TRIAL_COMPLETE] = TEQUIO__HPARAMS__STATUS__STATUS_SUCCESS,
-        [TRIAL_STOPPED] = TEQUIO__HPARAMS__STATUS__STATUS_SUCCESS,
-        [TRIAL_FAILED] = TEQUIO__HPARAMS__STATUS__STATUS_FAILURE,
+    static const events_session of_state[TRIAL_STATES] = {
+        [TRIAL_RUNNING] = EVENTS_SESSION_RUNNING, [TRIAL_PAUSED] = EVENTS_SESSION_RUNNING,
+        [TRIAL_COMPLETE] = EVENTS_SESSION_DONE,   [TRIAL_STOPPED] = EVENTS_SESSION_DONE,
+        [TRIAL_FAILED] = EVENTS_SESSION_FAILED,
     };
-    Tequio__Hparams__SessionEndInfo end = TEQUIO__HPARAMS__SESSION_END_INFO__INIT;
-    end.status = of_state[t->state];
-    Tequio__Hparams__HParamsPluginData data = TEQUIO__HPARAMS__HPARAMS_PLUGIN_DATA__INIT;
-    data.data_case = TEQUIO__HPARAMS__HPARAMS_PLUGIN_DATA__DATA_SESSION_END_INFO;
-    data.session_end_info = &end;
-    add_data(e, "_hparams_/session_end_info", &data);
+    events_hparams_end(e, of_state[t->state]);
 }
 
 static void add_trial(events *e, const study *s, const trial *t, const char *metric)

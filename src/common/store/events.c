@@ -161,6 +161,28 @@ void events_image(events *e, int64_t step, const char *tag, int width, int heigh
     add_value(e, step, &v);
 }
 
+void events_text(events *e, int64_t step, const char *tag, const char *text)
+{
+    enum { STRINGS = 7 };
+    ProtobufCBinaryData content = {.len = strlen(text), .data = (uint8_t *)(uintptr_t)text};
+    Tequio__Tb__TensorShapeProto shape = TEQUIO__TB__TENSOR_SHAPE_PROTO__INIT;
+    Tequio__Tb__TensorProto tensor = TEQUIO__TB__TENSOR_PROTO__INIT;
+    tensor.dtype = STRINGS;
+    tensor.tensor_shape = &shape;
+    tensor.n_string_val = 1;
+    tensor.string_val = &content;
+    Tequio__Tb__SummaryMetadata__PluginData data = TEQUIO__TB__SUMMARY_METADATA__PLUGIN_DATA__INIT;
+    data.plugin_name = (char *)(uintptr_t) "text";
+    Tequio__Tb__SummaryMetadata metadata = TEQUIO__TB__SUMMARY_METADATA__INIT;
+    metadata.plugin_data = &data;
+    Tequio__Tb__Summary__Value v = TEQUIO__TB__SUMMARY__VALUE__INIT;
+    v.tag = (char *)(uintptr_t)tag;
+    v.value_case = TEQUIO__TB__SUMMARY__VALUE__VALUE_TENSOR;
+    v.tensor = &tensor;
+    v.metadata = &metadata;
+    add_value(e, step, &v);
+}
+
 void events_plugin_data(events *e, const char *tag, const char *plugin, const void *content, size_t bytes)
 {
     Tequio__Tb__SummaryMetadata__PluginData data = TEQUIO__TB__SUMMARY_METADATA__PLUGIN_DATA__INIT;
@@ -241,6 +263,10 @@ static status visit_event(const Tequio__Tb__Event *event, events_visit *visit, v
             r.n_buckets = v->histo->n_bucket < v->histo->n_bucket_limit ? v->histo->n_bucket : v->histo->n_bucket_limit;
             r.limits = v->histo->bucket_limit;
             r.counts = v->histo->bucket;
+        } else if (v->value_case == TEQUIO__TB__SUMMARY__VALUE__VALUE_TENSOR && v->tensor->n_string_val == 1) {
+            r.kind = EVENT_TEXT;
+            r.text = v->tensor->string_val[0].data;
+            r.bytes = v->tensor->string_val[0].len;
         } else {
             continue; /* images, and what other programs write */
         }

@@ -23,6 +23,9 @@ void events_scalar(events *e, int64_t step, const char *tag, float value);
 /* A picture in colours that are red, green and blue, as a whole PNG file. */
 void events_image(events *e, int64_t step, const char *tag, int width, int height, const void *png, size_t bytes);
 
+/* A text, which TensorBoard reads as Markdown. */
+void events_text(events *e, int64_t step, const char *tag, const char *text);
+
 /* What a plugin of TensorBoard reads: bytes of its own kind. */
 void events_plugin_data(events *e, const char *tag, const char *plugin, const void *content, size_t bytes);
 
@@ -48,7 +51,7 @@ size_t events_waiting(const events *e); /* bytes that no flush has written yet *
 MUST_USE status events_sync(events *e, error *err);
 
 /* Reading. */
-typedef enum event_kind { EVENT_VERSION, EVENT_SCALAR, EVENT_HISTOGRAM } event_kind;
+typedef enum event_kind { EVENT_VERSION, EVENT_SCALAR, EVENT_HISTOGRAM, EVENT_TEXT } event_kind;
 
 typedef struct event_record {
     double wall_time;
@@ -60,6 +63,8 @@ typedef struct event_record {
     size_t n_buckets;          /* of it */
     const double *limits;      /* [n_buckets] each bucket's upper end, as the file has it, */
     const double *counts;      /* [n_buckets] and what lies in it */
+    const void *text;          /* of `bytes` bytes */
+    size_t bytes;
 } event_record;
 typedef status events_visit(void *user, const event_record *r, error *err);
 /* A torn last record (a writer is at work) ends the walk without error. E_DATA names the offset. A

@@ -8,7 +8,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/rng.h"
-#include "common/store/events.h"
+#include "common/store/events_hparams.h"
 #include "common/store/histogram.h"
 #include "support/folder.h"
 
@@ -91,6 +91,33 @@ static void test_scalars_round_trip(void **state)
 }
 
 /* The head of the first record, as every writer of event files makes it: 24 bytes follow. */
+static status take_text(void *user, const event_record *r, error *err)
+{
+    (void)err;
+    if (r->kind != EVENT_TEXT)
+        return OK;
+    assert_string_equal(r->tag, "configuration");
+    buf_add(user, r->text, r->bytes);
+    return OK;
+}
+
+/* And what plugins read beside it is passed over. */
+static void test_text_round_trips(void **state)
+{
+    (void)state;
+    buf got = BUF_INIT;
+    events *e = open_in("text");
+    events_text(e, 0, "configuration", "    {\n      \"a\": 1\n    }\n");
+    events_hparams_begin(e, (events_hparam[]){{.name = "lr", .number = 0.5}, {.name = "type", .word = "sgd"}}, 2);
+    events_hparams_end(e, EVENTS_SESSION_DONE);
+    events_close(&e);
+    char *path = only_file("text");
+    assert_int_equal(events_read(path, take_text, &got, NULL), OK);
+    assert_string_equal(got.data, "    {\n      \"a\": 1\n    }\n");
+    buf_fini(&got);
+    free(path);
+}
+
 static void test_the_first_bytes(void **state)
 {
     (void)state;
@@ -416,6 +443,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scalars_round_trip),
+        cmocka_unit_test(test_text_round_trips),
         cmocka_unit_test(test_the_first_bytes),
         cmocka_unit_test(test_two_files_in_one_second),
         cmocka_unit_test(test_torn_tails),

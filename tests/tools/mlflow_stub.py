@@ -47,6 +47,14 @@ def view(run_id):
                              "start_time": run["start"], "artifact_uri": f"mlflow-artifacts:/{run['experiment']}/{run_id}/a"}}}
 
 
+def get_run(query):
+    found = view(query["run_id"][0])
+    points = {k: max(p) for k, p in state["runs"][query["run_id"][0]]["metrics"].items()}
+    found["run"]["data"] = {"metrics": [{"key": k, "step": str(p[0]), "timestamp": p[1], "value": p[2]}
+                                        for k, p in points.items()]}
+    return found
+
+
 def get_experiment(query):
     name = query["experiment_name"][0]
     if name not in state["experiments"]:
@@ -120,6 +128,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             state["runs"][run_id]["files"][name] = len(body)
             return {}
         what = url.path.removeprefix("/api/2.0/mlflow/")
+        if what == "runs/get":
+            return get_run(parse_qs(url.query))
         if what == "experiments/get-by-name":
             return get_experiment(parse_qs(url.query))
         return calls[what](json.loads(body))

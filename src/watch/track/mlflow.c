@@ -140,6 +140,7 @@ status mlflow_send(mlflow *m, const char *how, int64_t *ret_sent, error *err)
     free(to);
     if (st == OK)
         st = send_all(m, job_id, how, ret_sent, err);
+    m->is_sure = m->is_sure && st == OK;
     ledger_close(&m->out);
     return st;
 }

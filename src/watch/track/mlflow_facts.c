@@ -5,7 +5,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+
+int64_t mlflow_integer(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return text ? strtoll(text, NULL, 10) : json_integer_value(value);
+}
 
 const char *mlflow_setting(const mlflow *m, const char *key)
 {

@@ -16,8 +16,11 @@ struct mlflow {
     char *run;
     int64_t begun_ms;       /* the run, as its server says */
     bool said_no_files;
+    bool is_sure;           /* the ledger knows all that the server took */
 };
 
+/* Numbers of 64 bits are strings in protobuf's JSON, and MLflow's are not always. */
+int64_t mlflow_integer(const json_t *value);
 const char *mlflow_setting(const mlflow *m, const char *key);   /* NULL: null */
 char *mlflow_file(const mlflow *m, const char *name);           /* of the job dir; the caller's */
 /* When it was changed, milliseconds since 1970, and what tells it from what it was ("" if it is not there). */

@@ -137,13 +137,6 @@ static status make_run(mlflow *m, const char *experiment, const char *job_id, js
     return OK;
 }
 
-/* Numbers of 64 bits are strings in protobuf's JSON, and MLflow's are not always. */
-static int64_t integer_of(const json_t *value)
-{
-    const char *text = json_string_value(value);
-    return text ? strtoll(text, NULL, 10) : json_integer_value(value);
-}
-
 static status note_run(mlflow *m, const json_t *run, bool is_new, error *err)
 {
     const json_t *info = json_object_get(run, "info");
@@ -155,7 +148,7 @@ static status note_run(mlflow *m, const json_t *run, bool is_new, error *err)
     ledger_set_text(&m->out, "run_id", id);
     ledger_set_text(&m->out, "files_at", files ? files : "");
     ledger_set_text(&m->out, "status", stands ? stands : "RUNNING");
-    json_object_set_new(m->out.sent, "begun_ms", json_integer(integer_of(json_object_get(info, "start_time"))));
+    json_object_set_new(m->out.sent, "begun_ms", json_integer(mlflow_integer(json_object_get(info, "start_time"))));
     LOG_I("TRACKED", "MLflow's run %s of '%s'%s", id, m->server.uri, is_new ? "" : ", which was there");
     return ledger_save(&m->out, err);
 }

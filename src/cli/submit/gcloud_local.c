@@ -28,7 +28,7 @@ typedef struct rehearsal {
     const char **arguments; /* of every task: "train", ... */
     char *job;              /* TF_CONFIG's field of that name */
     char *job_dir;          /* as a path; NULL: none was given */
-    char *page;             /* "--page=PLACE", of a job in one process; NULL: none */
+    char *served[2];        /* "--page=PLACE", "--metrics=PLACE", of a job in one process; NULL: none */
     roster_shape shape;
 } rehearsal;
 
@@ -81,19 +81,21 @@ static void choose_shape(rehearsal *r)
     };
 }
 
-static const char *page_place(const args *a)
+/* Of --page or --metrics; NULL: it is not given. */
+static const char *place_of(const args *a, const char *name)
 {
-    const char *place = args_text(a, "page");
+    const char *place = args_text(a, name);
     return place && !*place ? PAGE_PLACE : place;
 }
 
 static void choose_arguments(rehearsal *r)
 {
+    static const char *const served[] = {"page", "metrics"};
     const char *name = args_text(r->args, "module-name"), *dir = args_text(r->args, "job-dir");
     size_t n = 0, at = 0;
     while (r->args->rest[n])
         n++;
-    r->arguments = xcalloc(n + 5, sizeof *r->arguments);
+    r->arguments = xcalloc(n + 6, sizeof *r->arguments);
     r->arguments[at++] = "train";
     for (size_t i = 0; i < n; i++)
         r->arguments[at++] = r->args->rest[i];
@@ -101,10 +103,11 @@ static void choose_arguments(rehearsal *r)
         r->arguments[at++] = "--job-dir";
         r->arguments[at++] = dir;
     }
-    if (args_has(r->args, "page") && !args_has(r->args, "distributed")) {
-        r->page = xasprintf("--page=%s", page_place(r->args));
-        r->arguments[at++] = r->page;
-    }
+    for (size_t i = 0; i < COUNT_OF(r->served) && !args_has(r->args, "distributed"); i++)
+        if (args_has(r->args, served[i])) {
+            r->served[i] = xasprintf("--%s=%s", served[i], place_of(r->args, served[i]));
+            r->arguments[at++] = r->served[i];
+        }
     json_t *list = json_array();
     for (size_t i = 1; i < at; i++)
         json_array_append_new(list, json_string(r->arguments[i]));
@@ -162,7 +165,7 @@ static int run_cluster(const rehearsal *r, error *err)
             err, E_USAGE, "local: --job-dir DIR is missing; with --distributed tasks share one"));
     char *logs = xasprintf("%s/log", r->job_dir);
     page_beside page = PAGE_BESIDE_NONE;
-    status st = page_beside_open(&(page_words){.place = page_place(r->args)}, &page, err);
+    status st = page_beside_open(&(page_words){.place = place_of(r->args, "page")}, &page, err);
     if (st == OK)
         st = fs_mkdirs(logs, err);
     if (st == OK)
@@ -174,6 +177,7 @@ static int run_cluster(const rehearsal *r, error *err)
         .primary_decides = true,
         .grace_ms = TARGET_GRACE_MS,
         .hang_ms = TARGET_HANG_MS,
+        .metrics = place_of(r->args, "metrics"),
     };
     int code = st == OK ? local_run(&options, err) : status_exit_code(st);
     page_beside_end(&page);
@@ -224,7 +228,8 @@ static int run_local(const args *a, error *err)
     free(r.arguments);
     free(r.job);
     free(r.job_dir);
-    free(r.page);
+    for (size_t i = 0; i < COUNT_OF(r.served); i++)
+        free(r.served[i]);
     return code;
 }
 
@@ -248,6 +253,8 @@ static const flag local_flags[] = {
     {"package-path", 0, FLAG_PATH, "DIR", CODE, "Paths count from the folder above it.", 0, 0},
     {"page", 0, FLAG_OPTION, "HOST:PORT", SHOW,
      "Serve the job's page as long as it runs, on this machine's loopback interface unless told where.", 0, 0},
+    {"metrics", 0, FLAG_OPTION, "HOST:PORT", SHOW,
+     "Let every task serve its figures to Prometheus, likewise; JOB_DIR/log/prometheus.json says where.", 0, 0},
     {"dry-run", 0, FLAG_SWITCH, NULL, SHOW, "Say where the tasks are; start nothing.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON, with the TF_CONFIG of each task.", 0, 0},
 };

@@ -9,6 +9,7 @@
 #include "cli/look/exposition.h"
 #include "common/base/fs.h"
 #include "common/base/json.h"
+#include "watch/metrics/task_metrics.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -131,7 +132,9 @@ static void boards_and_alerts_know_them(void **state)
     json_t *board = NULL;
     int n = 0, panels = 0;
     char path[sizeof packaging + 64];
+    const task_metrics all = {.tasks = {{ROLE_MASTER, 0}, {ROLE_WORKER, 0}, {ROLE_PS, 0}, {ROLE_EVALUATOR, 0}}, .n = 4};
     exposition_text(NULL, NULL, 0, 0, &told);
+    task_metrics_text(&all, 0, &told);
     snprintf(path, sizeof path, "%s/grafana/tequio.json", packaging);
     assert_int_equal(json_read_file(path, &board, NULL), OK);
     look_into(board, &told, &panels);

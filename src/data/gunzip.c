@@ -58,6 +58,11 @@ void gunzip_close(gunzip **g)
     *g = NULL;
 }
 
+static const char *kind_name(const gunzip *g)
+{
+    return g->how.kind == PACKING_DEFLATE ? "deflated" : "gzip";
+}
+
 static size_t position(const gunzip *g)
 {
     return g->fed - g->z.avail_in;
@@ -78,8 +83,8 @@ static status next_member(gunzip *g, error *err)
 {
     size_t at = position(g);
     if (g->how.kind == PACKING_DEFLATE || !gunzip_is_gzip(g->data + at, g->bytes - at))
-        return FAIL(err, E_DATA, "'%s': %zu bytes after the end of the gzip data at byte %zu",
-                    g->origin, g->bytes - at, at);
+        return FAIL(err, E_DATA, "'%s': %zu bytes after the end of the %s data at byte %zu",
+                    g->origin, g->bytes - at, kind_name(g), g->how.at + at);
     if (inflateReset(&g->z) != Z_OK)
         return FAIL(err, E_FAIL, "'%s': zlib cannot start over", g->origin);
     g->member_done = false;
@@ -102,19 +107,22 @@ static status inflate_some(gunzip *g, unsigned char *out, size_t want, size_t *r
     if (code == Z_STREAM_END) {
         g->member_done = true;
         if (g->how.kind == PACKING_DEFLATE && g->checksum != g->how.checksum)
-            return FAIL(err, E_DATA, "'%s': its checksum does not fit: damaged", g->origin);
+            return FAIL(err, E_DATA,
+                        "'%s': damaged between byte %zu, where its deflated data begin, and byte %zu, where they end: "
+                        "its checksum does not fit",
+                        g->origin, g->how.at, g->how.at + position(g));
         return OK;
     }
     if (code == Z_OK && (*ret_got > 0 || position(g) < g->bytes))
         return OK;
     if (code == Z_OK || code == Z_BUF_ERROR)
         return FAIL(err, E_DATA,
-                    "'%s': the gzip data break off at byte %zu, after %zu inflated bytes",
-                    g->origin, position(g), g->inflated);
+                    "'%s': the %s data break off at byte %zu, after %zu inflated bytes",
+                    g->origin, kind_name(g), g->how.at + position(g), g->inflated);
     if (code == Z_MEM_ERROR)
         return FAIL(err, E_NOMEM, "'%s': no memory to inflate", g->origin);
-    return FAIL(err, E_DATA, "'%s': damaged gzip data before byte %zu: %s", g->origin, position(g),
-                g->z.msg ? g->z.msg : "not a gzip stream");
+    return FAIL(err, E_DATA, "'%s': damaged %s data before byte %zu: %s", g->origin, kind_name(g),
+                g->how.at + position(g), g->z.msg ? g->z.msg : "not a stream of these");
 }
 
 status gunzip_read(gunzip *g, void *out, size_t want, size_t *ret_got, error *err)

@@ -20,6 +20,7 @@ typedef enum packing_kind { PACKING_NONE, PACKING_GZIP, PACKING_DEFLATE } packin
 typedef struct packing {
     packing_kind kind;
     uint32_t checksum;              /* of a zip's member: CRC-32 of what is in it; 0: none is said */
+    size_t at;                      /* of an archive's member: the byte of the archive that it begins at */
 } packing;
 
 bool gunzip_is_gzip(const void *data, size_t bytes);
@@ -27,7 +28,8 @@ bool gunzip_is_gzip(const void *data, size_t bytes);
 /* No stream of `bytes` compressed bytes inflates to more than this. */
 size_t gunzip_limit(size_t bytes);
 
-/* `data` is kept until gunzip_close; `origin` names it in messages and is kept too. */
+/* `data` is kept until gunzip_close; `origin` names it in messages and is kept too. A byte that they name is one of the
+ * file or, of a member, of its archive. */
 MUST_USE status gunzip_open(const void *data, size_t bytes, packing how, const char *origin, gunzip **ret,
                             error *err);
 void gunzip_close(gunzip **g);

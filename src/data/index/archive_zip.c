@@ -117,8 +117,8 @@ static status add_entry(const zip_reader *z, uint64_t at, const zip_entry *e, ch
                        (archive_member){.name = name,
                                         .data = z->data + data,
                                         .bytes = (size_t)e->packed,
-                                        .packing = {e->method == DEFLATED ? PACKING_DEFLATE : PACKING_NONE,
-                                                    e->checksum}},
+                                        .packing = {.kind = e->method == DEFLATED ? PACKING_DEFLATE : PACKING_NONE,
+                                                    .checksum = e->checksum}},
                        err);
 }
 

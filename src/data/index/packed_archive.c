@@ -16,7 +16,7 @@ status packed_archive_open(const char *path, packed_archive *ret, error *err)
     size_t bytes = 0;
     *ret = (packed_archive){.tar = NULL};
     TRY(fs_map_open(path, &map, err));
-    status st = gunzip_whole(map.data, map.bytes, (packing){PACKING_GZIP, 0}, path, &ret->tar, &bytes, err);
+    status st = gunzip_whole(map.data, map.bytes, (packing){.kind = PACKING_GZIP}, path, &ret->tar, &bytes, err);
     fs_map_close(&map);
     TRY(st);
     st = open_tar(ret, bytes, path, err);

@@ -44,7 +44,7 @@ static status inflate_shard(const packed *from, inflated *ret, error *err)
     bytes.member = member;
     bytes.data = once.data;
     bytes.bytes = once.bytes;
-    bytes.packing.kind = PACKING_GZIP;
+    bytes.packing = (packing){.kind = PACKING_GZIP}; /* its bytes are those of the inflated member */
     status st = inflated_open(&bytes, ret, err);
     inflated_close(&once);
     free(member);
@@ -95,6 +95,7 @@ static status add_members(shards *s, archive_kind kind, const packed *file, erro
                       .data = m->data,
                       .bytes = m->bytes,
                       .packing = m->packing};
+        one.packing.at = (size_t)(m->data - file->data);
         if (is_no_data(m->name))
             s->n_left_out++;
         else

@@ -9,7 +9,9 @@
 
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
+#include "common/base/rng.h"
 #include "data/index/archive.h"
+#include "unit/data/support_idx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,6 +210,43 @@ static void test_checksums(void **state)
     buf_fini(&b);
 }
 
+/* --- the bytes of a member that is deflated --- */
+
+enum { HEAD = 10, TAIL = 8, AT = 5000, PLAIN = 4000 };
+
+/* `how`: of the first `bytes` of them. */
+static void refuses_member(const buf *b, size_t bytes, packing how, const char *text)
+{
+    error err = ERROR_INIT;
+    void *plain = NULL;
+    size_t n = 0;
+    assert_int_equal(gunzip_whole(b->data + HEAD, bytes, how, "x.zip!a", &plain, &n, &err), E_DATA);
+    if (!strstr(err.text, text))
+        fail_msg("'%s' does not say '%s'", err.text, text);
+}
+
+static void test_damage_is_named_by_the_byte_of_the_archive(void **state)
+{
+    (void)state;
+    buf b = BUF_INIT;
+    char text[128];
+    rng draws = rng_make(7, RNG_TEST, 0);
+    for (uint64_t i = 0; i < PLAIN; i++)
+        buf_addf(&b, "%c", (char)('a' + rng_below(&draws, i, 16)));
+    packing how = {.kind = PACKING_DEFLATE, .checksum = (uint32_t)crc32(0, (unsigned char *)b.data, PLAIN), .at = AT};
+    idx_gzip(&b);
+    size_t bytes = b.size - HEAD - TAIL;
+    snprintf(text, sizeof text, "'x.zip!a': the deflated data break off at byte %d", AT + 900);
+    refuses_member(&b, 900, how, text);
+    how.checksum ^= 1;
+    snprintf(text, sizeof text, "'x.zip!a': damaged between byte %d, where its deflated data begin, and byte %zu,", AT,
+             AT + bytes);
+    refuses_member(&b, bytes, how, text);
+    b.data[HEAD] |= 6; /* a kind of block that there is not */
+    refuses_member(&b, bytes, how, "'x.zip!a': damaged deflated data before byte 500");
+    buf_fini(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +255,7 @@ int main(void)
         cmocka_unit_test(test_bad_pax),
         cmocka_unit_test(test_zip),
         cmocka_unit_test(test_checksums),
+        cmocka_unit_test(test_damage_is_named_by_the_byte_of_the_archive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,6 +121,21 @@ static status read_folder(const char *path, json_t *to, error *err)
     return st;
 }
 
+bool allennlp_vocabulary_has_classes(const char *folder)
+{
+    char **names = NULL;
+    size_t n = 0;
+    bool has = false;
+    if (!is_folder(folder) || fs_list(folder, &names, &n, NULL) != OK)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const char *name;
+        has = has || (find_namespace(names[i], &name) && strcmp(name, "tokens.txt") != 0);
+    }
+    fs_list_free(names, n);
+    return has;
+}
+
 /* --- what they say --- */
 
 static bool ends_in(const char *word, const char *end)

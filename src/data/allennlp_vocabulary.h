@@ -12,6 +12,9 @@
 
 bool allennlp_vocabulary_is(const char *path);
 
+/* Does the folder have a namespace beside that of words? */
+bool allennlp_vocabulary_has_classes(const char *folder);
+
 /* Appends the vocabulary.json that says the same, and nothing of a tokenizer: words by tokens.txt, if that is there;
  * classes and tags by labels.txt, or the only other namespace that ends in "labels"; and tags of the names of all
  * others (head_tags.txt; pos.txt as pos_tags). E_DATA: there are none of these. E_IO. */

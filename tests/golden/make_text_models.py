@@ -1,6 +1,6 @@
 """AllenNLP's basic_classifier, simple_tagger and biaffine_parser as PyTorch computes them, in float32, without dropout.
 
-    python make_text_models.py        writes data/text_models/ and data/allennlp_tagger/
+    python make_text_models.py        writes data/text_models/ and data/allennlp_{tagger,classifier,parser}/
 
 A file a model: its tensors under the names that they have here, a batch of texts of unlike lengths, the logits, the
 loss and its gradients, end to end in the order of the tensors' names. Written from AllenNLP's own modules:
@@ -315,7 +315,7 @@ def save(name, section, batch, named, outputs, loss):
     print(f"{path.name}: loss {loss.item():.6f}, {len(named)} gradients")
 
 
-# --- a tagger as AllenNLP leaves it in an archive: weights.th, and the words and tags that have its numbers
+# --- models as AllenNLP leaves them in an archive: weights.th, and the words and tags that have its numbers
 
 TAGS = ["O", "B-PER", "I-PER"]
 SENTENCES = ["Ana lives in Puebla".split(), "Juan and Ana Ruiz left".split(), ["Nobody", "lives"]]
@@ -326,31 +326,71 @@ def number_of(word):
     return KNOWN.index(word.lower()) + 2 if word.lower() in KNOWN else 1
 
 
-def write_archive():
-    torch.manual_seed(7)
-    network = Network({"type": "simple_tagger", "encoder": DEEP, **WORDS}).eval()
+def write_archive(name, network, seed=7, **namespaces):
+    """The folder of an archive, with weights that are drawn."""
+    torch.manual_seed(seed)
     network.table = nn.Embedding(len(KNOWN) + 2, WIDTH)
     for parameter in network.parameters():
         nn.init.normal_(parameter)
-    folder = FOLDER.parent / "allennlp_tagger"
+    folder = FOLDER.parent / name
     (folder / "vocabulary").mkdir(parents=True, exist_ok=True)
     torch.save({name: value.detach() for name, value in network.names()}, folder / "weights.th")
-    (folder / "vocabulary" / "tokens.txt").write_text("\n".join(["@@UNKNOWN@@"] + KNOWN))
-    (folder / "vocabulary" / "labels.txt").write_text("\n".join(TAGS))
-    (folder / "vocabulary" / "non_padded_namespaces.txt").write_text("*labels\n*tags")
+    namespaces |= {"tokens": ["@@UNKNOWN@@"] + KNOWN, "non_padded_namespaces": ["*labels", "*tags"]}
+    for namespace, words in namespaces.items():
+        (folder / "vocabulary" / f"{namespace}.txt").write_text("\n".join(words))
+    return folder
+
+
+def rows_of(words):
+    ids = torch.tensor([[number_of(w) for w in words]])
+    return ids, torch.ones_like(ids)
+
+
+def write_tagger():
+    network = Network({"type": "simple_tagger", "encoder": DEEP, **WORDS}).eval()
+    folder = write_archive("allennlp_tagger", network, labels=TAGS)
     tags, lines = [], []
     for words in SENTENCES:
-        ids = torch.tensor([[number_of(w) for w in words]])
-        best = network(ids, torch.ones_like(ids))[0].argmax(1)
+        best = network(*rows_of(words))[0].argmax(1)
         tags.append([TAGS[i] for i in best])
         lines += [f"{word} NN O {tag}" for word, tag in zip(words, tags[-1])] + [""]
     (folder / "sentences.conll").write_text("\n".join(lines) + "\n")
     print("allennlp_tagger:", tags)
 
 
+def write_classifier():
+    kinds = ["song", "letter", "report"]
+    bag_of_words = {"type": "bag_of_embeddings", "averaged": True}
+    network = Network({"type": "basic_classifier", "seq2vec_encoder": bag_of_words, **WORDS}).eval()
+    folder = write_archive("allennlp_classifier", network, labels=kinds)
+    texts = SENTENCES + [s[::-1] for s in SENTENCES] + [SENTENCES[0] + SENTENCES[1]]
+    best = [kinds[network(*rows_of(words))[0].argmax()] for words in texts]
+    lines = [json.dumps({"text": " ".join(words), "label": label}) for words, label in zip(texts, best)]
+    (folder / "texts.jsonl").write_text("\n".join(lines) + "\n")
+    print("allennlp_classifier:", best)
+
+
+def write_parser_archive():
+    tags = ["dep", "root", "punct"]
+    network = Parser(PARSER).eval()
+    folder = write_archive("allennlp_parser", network, seed=8, head_tags=tags, pos=["@@UNKNOWN@@", "X"])
+    lines = []
+    for words in SENTENCES:
+        arcs = network(*rows_of(words))
+        itself = torch.eye(len(words) + 1, dtype=torch.bool)[1:]
+        heads = arcs.masked_fill(itself, -torch.inf).argmax(2)
+        best = network.tags(heads)[0].argmax(1)
+        lines += ["\t".join([str(i), word, "_", "X", "_", "_", str(head.item()), tags[tag], "_", "_"])
+                  for i, (word, head, tag) in enumerate(zip(words, heads[0], best), 1)] + [""]
+    (folder / "sentences.conllu").write_text("\n".join(lines) + "\n")
+    print("allennlp_parser:", *lines, sep="\n")
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    write_archive()
+    write_tagger()
+    write_classifier()
+    write_parser_archive()
     FOLDER.mkdir(parents=True, exist_ok=True)
     for model, described in MODELS.items():
         write(model, described)

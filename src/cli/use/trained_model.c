@@ -112,14 +112,13 @@ status trained_model_find(const char *path, trained_model *s, error *err)
 /* Of a folder that AllenNLP wrote, if its reader learned words or classes. */
 static status read_allennlp_vocabulary(trained_model *s, const char *folder, error *err)
 {
-    char *words = existing(folder, "vocabulary"), *labels = existing(folder, "vocabulary/labels.txt");
+    char *words = existing(folder, "vocabulary");
     buf text = BUF_INIT;
-    status st = words && labels ? allennlp_vocabulary_read(words, &text, err) : OK;
+    status st = words && allennlp_vocabulary_has_classes(words) ? allennlp_vocabulary_read(words, &text, err) : OK;
     if (st == OK && text.data)
         s->vocabulary = buf_detach(&text);
     buf_fini(&text);
     free(words);
-    free(labels);
     return st;
 }
 

@@ -90,10 +90,13 @@ static void test_folders_and_archives(void **state)
 static void test_namespaces(void **state)
 {
     (void)state;
+    char *folder;
     static const file trees[FILES_MOST] = {
         {"head_tags.txt", "det\nroot\n"}, {"pos.txt", "@@UNKNOWN@@\nNOUN\n"}, {"tokens.txt", "@@UNKNOWN@@\n"}};
     static const file own[FILES_MOST] = {{"ner_labels.txt", "O\n"}, {"chunk_tags.txt", "B-NP\n"}};
-    expect(write_folder("trees", trees),
+    folder = write_folder("trees", trees);
+    assert_true(allennlp_vocabulary_has_classes(folder));
+    expect(folder,
            "{\"tags\":{\"head_tags\":[\"det\",\"root\"],\"pos_tags\":[\"NOUN\"]},\"tokenizer_sha256\":null,"
            "\"words\":[]}");
     expect(write_folder("own", own), "{\"label\":{\"label\":[\"O\"]},\"tags\":{\"chunk_tags\":[\"B-NP\"],"
@@ -106,7 +109,9 @@ static void test_refusals(void **state)
     static const file words[FILES_MOST] = {{"tokens.txt", "ana\n"}};
     static const file broken[FILES_MOST] = {{"labels.txt", "O\n\377\n"}};
     static const file twice[FILES_MOST] = {{"a/labels.txt", "O\n"}, {"b/labels.txt", "P\n"}};
-    refuse(write_folder("words", words), "words': is no vocabulary of AllenNLP's: it has no labels.txt");
+    char *folder = write_folder("words", words);
+    assert_false(allennlp_vocabulary_has_classes(folder));
+    refuse(folder, "words': is no vocabulary of AllenNLP's: it has no labels.txt");
     refuse(write_folder("broken", broken), "labels.txt': line 2 is no UTF-8 text");
     refuse(write_archive("twice.tar.gz", "", twice),
            "twice.tar.gz': has two files labels.txt; expected one vocabulary");

@@ -3,8 +3,10 @@
 #include "job/ssh/fetch.h"
 #include "job/ssh/remote.h"
 #include "job/ssh/ssh.h"
+#include "watch/http/listen.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct ssh_target {
     hosts hosts;
@@ -46,19 +48,45 @@ static ssh_options target_ssh_options_of(const launch *l)
     };
 }
 
+/* Each task of a host would want the same port. */
+static status check_metrics(const launch *l, const roster *tasks, error *err)
+{
+    const char *place = config_str(l->request->resolved, "distributed.metrics");
+    bool is_local;
+    int port = 0;
+    if (place)
+        TRYF(http_place_read(place, &port, &is_local, err), err, "distributed.metrics");
+    for (int i = 1; port && i < tasks->n; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(tasks->tasks[i].host, tasks->tasks[k].host) == 0)
+                return FAIL(err, E_CONFIG,
+                            "distributed.metrics: %s has several tasks, which cannot all listen at port %d; with port "
+                            "0 each finds a free one and says in its log which",
+                            tasks->tasks[i].host, port);
+    return OK;
+}
+
 static status plan(const launch *l, roster *ret, error *err)
 {
     ssh_options o = target_ssh_options_of(l);
     hosts_place *paths = NULL;
     TRY(ssh_plan(&o, ret, &paths, err));
     free(paths);
-    return OK;
+    status st = check_metrics(l, ret, err);
+    if (st != OK)
+        roster_close(ret);
+    return st;
 }
 
 static int run(const launch *l, error *err)
 {
-    char key[JOBKEY_TEXT], *resolved = config_dump(l->request->resolved);
-    status st = l->request->is_secured ? target_choose_key(l, key, err) : OK;
+    char key[JOBKEY_TEXT] = "", *resolved = config_dump(l->request->resolved);
+    roster tasks;
+    status st = plan(l, &tasks, err);
+    if (st == OK)
+        roster_close(&tasks);
+    if (st == OK && l->request->is_secured)
+        st = target_choose_key(l, key, err);
     ssh_options o = target_ssh_options_of(l);
     o.config = resolved;
     o.key = l->request->is_secured ? key : NULL;

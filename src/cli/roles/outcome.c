@@ -1,5 +1,6 @@
 #include "cli/roles/outcome.h"
 
+#include "cli/roles/board.h"
 #include "cli/run/devices.h"
 #include "cli/run/model_archive.h"
 #include "cli/run/onnx_file.h"
@@ -34,7 +35,8 @@ static void write_onnx(const config *c, const jobdir *d, const char *vocabulary)
 {
     error err = ERROR_INIT;
     char *model = jobdir_file(d, "model.safetensors"), *path = jobdir_file(d, "model.onnx");
-    onnx_file_request request = {.config = c, .model = model, .vocabulary = vocabulary, .path = path};
+    onnx_file_request request = {.config = c, .model = model, .vocabulary = vocabulary, .path = path,
+                                 .built = board_network, .user = (void *)(uintptr_t)d};
     if (onnx_file_write(&request, &err) != OK)
         LOG_W("NO_ONNX", "model.onnx is not written: %s", err.text);
     free(path);

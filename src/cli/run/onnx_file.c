@@ -148,6 +148,8 @@ static status write_built(const onnx_file_request *r, const weights *w, const me
 {
     graph *both[2] = {NULL, NULL};
     status st = build_both(r, w, both, err);
+    if (st == OK && r->built)
+        r->built(r->user, (const graph *const *)both);
     if (st == OK)
         st = write_graphs(r, w, meta, both, err);
     for (int i = 0; i < 2; i++)

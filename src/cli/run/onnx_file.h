@@ -9,6 +9,7 @@
 #define TEQUIO_CLI_RUN_ONNX_FILE_H
 
 #include "common/config/config.h"
+#include "graph/graph.h"
 
 typedef struct onnx_file_request {
     const config *config;
@@ -17,6 +18,9 @@ typedef struct onnx_file_request {
                              * training data, as they are read there */
     const char *vocabulary; /* of the job; NULL: it has none */
     const char *path;       /* to write */
+    /* Told of the network that was built, for two sizes of the batch; not of one that came as a file. NULL: nobody. */
+    void (*built)(void *user, const graph *const both[2]);
+    void *user;
 } onnx_file_request;
 
 /* E_DATA, E_CONFIG as data, model and weights have it; E_UNSUPPORTED as onnx/export.h says. */

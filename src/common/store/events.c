@@ -183,6 +183,15 @@ void events_text(events *e, int64_t step, const char *tag, const char *text)
     add_value(e, step, &v);
 }
 
+void events_graph_bytes(events *e, const void *graph, size_t bytes)
+{
+    Tequio__Tb__Event event = TEQUIO__TB__EVENT__INIT;
+    event.wall_time = clock_wall_s();
+    event.what_case = TEQUIO__TB__EVENT__WHAT_GRAPH_DEF;
+    event.graph_def = (ProtobufCBinaryData){.len = bytes, .data = (uint8_t *)(uintptr_t)graph};
+    add_record(e, &event);
+}
+
 void events_plugin_data(events *e, const char *tag, const char *plugin, const void *content, size_t bytes)
 {
     Tequio__Tb__SummaryMetadata__PluginData data = TEQUIO__TB__SUMMARY_METADATA__PLUGIN_DATA__INIT;

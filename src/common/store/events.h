@@ -26,6 +26,9 @@ void events_image(events *e, int64_t step, const char *tag, int width, int heigh
 /* A text, which TensorBoard reads as Markdown. */
 void events_text(events *e, int64_t step, const char *tag, const char *text);
 
+/* A GraphDef (events_graph.h). */
+void events_graph_bytes(events *e, const void *graph, size_t bytes);
+
 /* What a plugin of TensorBoard reads: bytes of its own kind. */
 void events_plugin_data(events *e, const char *tag, const char *plugin, const void *content, size_t bytes);
 

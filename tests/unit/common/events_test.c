@@ -8,7 +8,9 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/rng.h"
+#include "common/store/events_graph.h"
 #include "common/store/events_hparams.h"
+#include "proto/event.pb-c.h"
 #include "common/store/histogram.h"
 #include "support/folder.h"
 
@@ -115,6 +117,51 @@ static void test_text_round_trips(void **state)
     assert_int_equal(events_read(path, take_text, &got, NULL), OK);
     assert_string_equal(got.data, "    {\n      \"a\": 1\n    }\n");
     buf_fini(&got);
+    free(path);
+}
+
+/* The data of the second record of a file, behind the one that says the version. */
+static const unsigned char *second_record(const buf *file, size_t *ret_bytes)
+{
+    enum { HEAD = 12, TAIL = 4 };
+    const unsigned char *at = (const unsigned char *)file->data;
+    at += HEAD + at[0] + TAIL;
+    *ret_bytes = at[0] + 256u * at[1];
+    return at + HEAD;
+}
+
+static void test_a_graph_is_tensorflows(void **state)
+{
+    (void)state;
+    const int64_t rows[] = {-1, 3};
+    const events_tensor tensor = {.type = DT_F32, .rank = 2, .dim = rows};
+    const char *inputs[] = {"x", "w:1"};
+    const events_node nodes[] = {{.name = "x", .op = "Placeholder", .outputs = &tensor, .n_outputs = 1},
+                                 {.name = "a/b", .op = "MatMul", .inputs = inputs, .n_inputs = 2}};
+    events *e = open_in("graph");
+    events_graph(e, nodes, 2);
+    events_close(&e);
+    char *path = only_file("graph");
+    buf file = BUF_INIT;
+    size_t bytes;
+    assert_int_equal(fs_read(path, 1 << 20, &file, NULL), OK);
+    const unsigned char *record = second_record(&file, &bytes);
+    Tequio__Tb__Event *event = tequio__tb__event__unpack(NULL, bytes, record);
+    assert_non_null(event);
+    Tequio__Tb__GraphDef *graph = tequio__tb__graph_def__unpack(NULL, event->graph_def.len, event->graph_def.data);
+    assert_non_null(graph);
+    assert_int_equal(graph->n_node, 2);
+    assert_string_equal(graph->node[1]->op, "MatMul");
+    assert_string_equal(graph->node[1]->input[1], "w:1");
+    assert_int_equal(graph->node[1]->n_attr, 0);
+    assert_int_equal(graph->node[0]->attr[0]->value->type, 1);
+    assert_string_equal(graph->node[0]->attr[1]->key, "_output_shapes");
+    const Tequio__Tb__TensorShapeProto *shape = graph->node[0]->attr[1]->value->list->shape[0];
+    assert_int_equal(shape->dim[0]->size, -1);
+    assert_int_equal(shape->dim[1]->size, 3);
+    tequio__tb__graph_def__free_unpacked(graph, NULL);
+    tequio__tb__event__free_unpacked(event, NULL);
+    buf_fini(&file);
     free(path);
 }
 
@@ -444,6 +491,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scalars_round_trip),
         cmocka_unit_test(test_text_round_trips),
+        cmocka_unit_test(test_a_graph_is_tensorflows),
         cmocka_unit_test(test_the_first_bytes),
         cmocka_unit_test(test_two_files_in_one_second),
         cmocka_unit_test(test_torn_tails),

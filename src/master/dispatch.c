@@ -201,7 +201,7 @@ static status take_server_welcome(master *m, int32_t s, const wire_head *h, cons
     one->told = false;
     one->refuses_us = 0;
     if (!was_there)
-        master_tell(m, TIMELINE_JOIN, task_name((task){ROLE_PS, m->o->first_server + s}, name), "%s at %s",
+        master_tell(m, TIMELINE_JOIN, master_server_name(m, s, name), "%s at %s",
                     is_new ? "is there again, as another process," : "is there", m->o->servers[s]);
     one->lineage = h->job_id == m->era.identity.job_id ? w->lineage : 0;
     master_note_shards(m, one, w);
@@ -221,7 +221,7 @@ static void take_server_refused(master *m, int32_t s, const Wire__Refused *r)
         return;
     if (!m->servers[s].refuses_us)
         m->servers[s].refuses_us = clock_us();
-    task_name((task){ROLE_PS, s}, name);
+    master_server_name(m, s, name);
     error_clear(&m->disagreement);
     error_set(&m->disagreement, does_not_fit ? (status)r->status : E_CONFIG, "refused by %s: %s", name,
               r->text);
@@ -280,7 +280,7 @@ static status take_server(master *m, int32_t s, const net_message *message, erro
     m->servers[s].hangs = false;
     char name[TASK_NAME];
     if (h.type == WIRE_PREEMPT)
-        master_preempt(m, task_name((task){ROLE_PS, s}, name));
+        master_preempt(m, master_server_name(m, s, name));
     if (h.type == WIRE_LOAD && h.era == m->era.identity.era)
         return master_take_load(m, s, &h, err);
     if (h.type == WIRE_BACKED && h.era == m->era.identity.era)

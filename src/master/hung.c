@@ -37,7 +37,7 @@ static void tell_servers(master *m, int64_t now_us, double limit_s)
         if (s->hangs || !s->heard_us || silent_s < limit_s || s->refused)
             continue;
         s->hangs = true;
-        say(m, task_name((task){ROLE_PS, i}, name), silent_s, unheard);
+        say(m, master_server_name(m, i, name), silent_s, unheard);
     }
 }
 

@@ -23,7 +23,7 @@ static status lease_take_ready(master *m, int32_t s, const Wire__Ready *r, error
     if (st == OK)
         batch_set_intersect(&m->leasing.applied, &its);
     else
-        error_prepend(err, "ps.%d", s);
+        error_prepend(err, "ps.%d", m->o->first_server + s);
     batch_set_fini(&its);
     return st;
 }

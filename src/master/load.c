@@ -21,7 +21,8 @@ status master_doubt_restore(master *m, int32_t s, const char *text, error *err)
     uint32_t before = m->era.identity.era;
     TRY(verify(m, err));
     return m->era.identity.era != before ? OK
-                                  : FAIL(err, E_DATA, "ps.%d: %s; the master can read it", (int)s, text);
+                                  : FAIL(err, E_DATA, "ps.%d: %s; the master can read it",
+                                         (int)(m->o->first_server + s), text);
 }
 
 static void send_loaded(master *m, int32_t s, int32_t part, int64_t row, const void *data,

@@ -179,7 +179,7 @@ static json_t *tell_server(const master *m, int32_t i, int64_t now_us)
     const server *s = &m->servers[i];
     char name[TASK_NAME];
     json_t *o = json_object();
-    set_word(o, "task", task_name((task){.role = ROLE_PS, .index = m->o->first_server + i}, name));
+    set_word(o, "task", master_server_name(m, i, name));
     set_word(o, "state", server_state(s));
     set_word(o, "endpoint", m->o->servers[i]);
     set_word(o, "why", s->refused);

@@ -81,7 +81,7 @@ status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire
     char dir[64];
     error why = ERROR_INIT;
     if (c->failure[0])
-        return master_cut_over(m, c->id, FAIL(&why, E_IO, "ps.%d: %s", s, c->failure), &why, err);
+        return master_cut_over(m, c->id, FAIL(&why, E_IO, "ps.%d: %s", m->o->first_server + s, c->failure), &why, err);
     if (!saver_dir(m->saver, c->id, dir)) {
         if (!saver_is_to_come(m->saver, r.version))
             saver_discard(m->saver, r.version); /* of a cut that has failed meanwhile */

@@ -6,6 +6,11 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 
+const char *master_server_name(const master *m, int32_t s, char ret[TASK_NAME])
+{
+    return task_name((task){.role = ROLE_PS, .index = m->o->first_server + s}, ret);
+}
+
 void master_say_hello(master *m, server *s)
 {
     if (!net_is_up(s->socket))
@@ -27,7 +32,7 @@ status master_redial(master *m, int32_t i, error *err)
     if (s->welcomed) {
         char name[TASK_NAME];
         s->left_us = clock_us();
-        master_tell(m, TIMELINE_SUSPECT, task_name((task){ROLE_PS, m->o->first_server + i}, name),
+        master_tell(m, TIMELINE_SUSPECT, master_server_name(m, i, name),
                     "its connection is gone");
     }
     s->welcomed = false;

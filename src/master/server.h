@@ -6,6 +6,7 @@
 #ifndef TEQUIO_MASTER_SERVER_H
 #define TEQUIO_MASTER_SERVER_H
 
+#include "common/cluster/cluster.h"
 #include "common/net/net.h"
 #include "common/parts/holders.h"
 
@@ -30,6 +31,8 @@ typedef struct server {
     int64_t left_us;                /* when its connection was lost */
 } server;
 
+/* The name of our server `s` in the cluster, whose first one need not be ours. */
+const char *master_server_name(const master *m, int32_t s, char ret[TASK_NAME]);
 void master_say_hello(master *m, server *s);
 /* Whatever connection there was to that server, it counts no more. */
 MUST_USE status master_redial(master *m, int32_t server, error *err);

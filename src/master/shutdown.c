@@ -94,7 +94,7 @@ static bool find_missed(const master *m, char ret[TASK_NAME])
         const server *s = &m->servers[i];
         if (!s->life || s->told || s->sees_dir || is_local(s))
             continue;
-        task_name((task){ROLE_PS, i}, ret);
+        master_server_name(m, i, ret);
         return true;
     }
     return false;

@@ -6,9 +6,9 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 
-static const char *name_turned(int32_t s, char buffer[TASK_NAME])
+static const char *name_turned(const master *m, int32_t s, char buffer[TASK_NAME])
 {
-    return s < 0 ? "all servers" : task_name((task){ROLE_PS, s}, buffer);
+    return s < 0 ? "all servers" : master_server_name(m, s, buffer);
 }
 
 /* Nobody knows what there is to go back to while the job dir is away: it is waited for (disk.c). */
@@ -16,7 +16,7 @@ static status owe_turn(master *m, int32_t s, const char *why, const error *away,
 {
     char name[TASK_NAME];
     if (!m->disk.owes_turn)
-        LOG_W("TURN", "%s %s: that waits until the job dir is back", name_turned(s, name), why);
+        LOG_W("TURN", "%s %s: that waits until the job dir is back", name_turned(m, s, name), why);
     m->disk.owes_turn = why;
     m->disk.owes_turn_of = s;
     return master_disk(m, E_DISK, away, err);
@@ -31,9 +31,9 @@ status master_turn(master *m, int32_t s, const char *why, error *err)
     char name[TASK_NAME];
     const char *who = s < 0 ? NULL : name;
     if (m->era.keeps)
-        LOG_W("TURN", "%s %s: nothing is lost, era=%u", name_turned(s, name), why, m->era.identity.era);
+        LOG_W("TURN", "%s %s: nothing is lost, era=%u", name_turned(m, s, name), why, m->era.identity.era);
     else
-        LOG_W("ROLLBACK", "%s %s: back to the last checkpoint", name_turned(s, name), why);
+        LOG_W("ROLLBACK", "%s %s: back to the last checkpoint", name_turned(m, s, name), why);
     master_tell(m, m->era.keeps ? TIMELINE_TURN : TIMELINE_ROLLBACK, who, "%s%s: %s", who ? "" : "servers ", why,
                 m->era.keeps ? "nothing is lost" : "back to the last checkpoint");
     return OK;
@@ -102,8 +102,9 @@ status master_take_backed(master *m, int32_t s, const wire_head *h, error *err)
     if (!assign_back(&m->assign, (int32_t)shard))
         return OK;
     char standby[TASK_NAME], acting[TASK_NAME];
-    LOG_I("BACKED", "shard=%d acting=ps.%d standby=ps.%d", (int)shard, s, one->standby);
-    master_tell(m, TIMELINE_BACKED, name_turned(one->standby, standby), "stands by for shard %d, for which %s acts",
-                (int)shard, name_turned(s, acting));
+    master_server_name(m, s, acting);
+    master_server_name(m, one->standby, standby);
+    LOG_I("BACKED", "shard=%d acting=%s standby=%s", (int)shard, acting, standby);
+    master_tell(m, TIMELINE_BACKED, standby, "stands by for shard %d, for which %s acts", (int)shard, acting);
     return OK;
 }

@@ -21,7 +21,8 @@ static void list_gather_waits(const master *m, double waited, wait_list *ret)
     char trouble[256];
     for (int32_t i = 0; i < m->o->n_servers; i++)
         if (!m->servers[i].welcomed)
-            wait_list_add(ret, LOG_WARN, "for=ps.%d endpoint=%s since=%.1fs%s", i, m->o->servers[i], waited,
+            wait_list_add(ret, LOG_WARN, "for=ps.%d endpoint=%s since=%.1fs%s",
+                          m->o->first_server + i, m->o->servers[i], waited,
                           trouble_of(&m->servers[i], trouble, sizeof trouble));
     if (!master_all_workers(m))
         wait_list_add(ret, LOG_WARN, "for=workers here=%u of=%d since=%.1fs", members_alive(&m->members),
@@ -39,7 +40,7 @@ static void list_setup_waits(const master *m, double waited, wait_list *ret)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)
         if (!m->servers[i].ready)
-            wait_list_add(ret, LOG_WARN, "for=ps.%d to be ready %s since=%.1fs", i,
+            wait_list_add(ret, LOG_WARN, "for=ps.%d to be ready %s since=%.1fs", m->o->first_server + i,
                           m->servers[i].welcomed ? "up" : "not connected", waited);
 }
 
@@ -53,7 +54,7 @@ static bool list_cut_waits(const master *m, int64_t step, double waited, wait_li
             if (order.version > step)
                 continue;
             wait_list_add(ret, LOG_WARN, "for=ps.%d shard=%d of checkpoint step=%lld since=%.1fs",
-                          m->assign.shards[shard].acting, shard, (long long)order.version, waited);
+                          m->o->first_server + m->assign.shards[shard].acting, shard, (long long)order.version, waited);
             any = true;
         }
     }
@@ -156,7 +157,7 @@ static status check_start(const master *m, double waited, int64_t now_us, error 
     for (int32_t i = 0; i < m->o->n_servers && waited > limit; i++)
         if (!m->servers[i].welcomed)
             return FAIL(err, E_LOST, "after %.0f s parameter server ps.%d (%s) has not come",
-                        waited, i, m->o->servers[i]);
+                        waited, m->o->first_server + i, m->o->servers[i]);
     if (absent <= limit)
         return OK;
     if (m->reading.n == 0)
@@ -175,8 +176,8 @@ static status check_servers(const master *m, int64_t now_us, error *err)
         int64_t heard_us = m->servers[i].heard_us;
         double silent = (double)(now_us - (heard_us ? heard_us : m->waits.begun_us)) / SECOND_US;
         if (assign_needs(&m->assign, i) && silent > master_option(m, "distributed.lost_timeout"))
-            return FAIL(err, E_LOST, "no word from parameter server ps.%d (%s) for %.0f s", i,
-                        m->o->servers[i], silent);
+            return FAIL(err, E_LOST, "no word from parameter server ps.%d (%s) for %.0f s",
+                        m->o->first_server + i, m->o->servers[i], silent);
     }
     return OK;
 }

@@ -186,10 +186,10 @@ class Normed(nn.Module):
     def __init__(self):
         super().__init__()
         self.conv1, self.batch_norm1 = nn.Conv2d(1, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4)
-        self.linear1 = nn.Linear(64, 5)
+        self.linear1 = nn.Linear(16, 5)
 
     def forward(self, x):
-        return self.linear1(torch.tanh(self.batch_norm1(self.conv1(x))).flatten(1))
+        return self.linear1(F.max_pool2d(F.relu(self.batch_norm1(self.conv1(x))), 2).flatten(1))
 
 
 class Distilled(Mlp):
@@ -283,7 +283,8 @@ CASES = {
                   lambda: lora(Gpt2(11, 8, 8, 1, 2), ["h.0.attn.c_attn", "h.0.mlp.c_proj"], 2, 3, []),
                   text(11, 6, 4), token_loss),
     "sam": ({"type": "sequential", "layers": [{"type": "conv", "filters": 4, "kernel": 3, "bias": False}, "batch_norm",
-                                              "tanh", "flatten", {"type": "linear", "features": 5}]}, 5,
+                                              "relu", {"type": "max_pool", "kernel": 2}, "flatten",
+                                              {"type": "linear", "features": 5}]}, 5,
             Normed, images((1, 4, 4), 5, 8), F.cross_entropy),
     "sam_adaptive": ({"type": "mlp", "hidden": [12, 9],
                       "lora": {"patterns": ["fc[12]"], "rank": 3, "alpha": 6, "modules_to_save": ["fc3"]}}, 5,

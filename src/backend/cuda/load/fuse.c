@@ -188,7 +188,8 @@ static int32_t relu_of(const fuser *f, const cuda_group *group, int32_t node)
     graph_val y = half && half->op == OP_TO_HALF ? half->in[0] : step->in[1];
     const graph_node *relu = maker_of(f, y);
     const graph_node *norm = relu && relu->op == OP_RELU ? maker_of(f, relu->in[0]) : NULL;
-    if (!norm || !is_gradient_of(bwd, norm) || norm->out[0] != relu->in[0])
+    if (!norm || !is_gradient_of(bwd, norm) || norm->out[0] != relu->in[0] ||
+        graph_value_at(f->g, norm->in[2])->kind == VAL_TEMP)
         return GRAPH_NONE;
     const graph_val alike[] = {bwd->in[0], relu->in[0], y, step->in[1], step->in[0], gradients};
     return are_stored_alike(f, alike, COUNT_OF(alike)) ? graph_value_at(f->g, relu->in[0])->def

@@ -30,7 +30,7 @@ size_t versions_list(versions_row *ret)
     ret[++n] = (versions_row){.name = "utf8proc"};
     ret[++n] = (versions_row){.name = "PCRE2"};
     tokenizer_library_versions(ret[n - 1].version, ret[n].version, sizeof ret[n].version);
-    for (picture_format f = PICTURE_JPEG; f <= PICTURE_PNG; f++) {
+    for (picture_format f = PICTURE_JPEG; f < PICTURE_FORMATS; f++) {
         ret[++n] = (versions_row){.name = picture_library(f)};
         snprintf(ret[n].version, sizeof ret[n].version, "%s", picture_library_version(f));
     }

@@ -95,7 +95,7 @@ static json_t *extremes_report(const extremes *e)
 static void add_sizes(const picture_set *s, const picture_figures *f, json_t *o)
 {
     extremes widths = {.n = 0}, heights = {.n = 0}, bytes = {.n = 0};
-    int64_t of_format[2] = {0}, grey = 0, cmyk = 0, sixteen = 0, turned = 0;
+    int64_t of_format[PICTURE_FORMATS] = {0}, grey = 0, cmyk = 0, sixteen = 0, turned = 0;
     for (size_t i = 0; i < s->n; i++) {
         const picture_head *h = &f[i].head;
         if (f[i].broken)
@@ -115,6 +115,7 @@ static void add_sizes(const picture_set *s, const picture_figures *f, json_t *o)
     json_object_set_new(o, "bytes", extremes_report(&bytes));
     json_object_set_new(o, "jpeg", json_integer(of_format[PICTURE_JPEG]));
     json_object_set_new(o, "png", json_integer(of_format[PICTURE_PNG]));
+    json_object_set_new(o, "webp", json_integer(of_format[PICTURE_WEBP]));
     json_object_set_new(o, "grey", json_integer(grey));
     json_object_set_new(o, "cmyk", json_integer(cmyk));
     json_object_set_new(o, "sixteen_bits", json_integer(sixteen));
@@ -232,9 +233,10 @@ static void print_classes(const json_t *classes, buf *ret)
 void inspect_print_pictures(const json_t *report, buf *ret)
 {
     const json_t *broken = json_object_get(report, "broken");
-    buf_addf(ret, "%s: %lld pictures (%lld JPEG, %lld PNG), %zu broken, %lld other files\n",
+    buf_addf(ret, "%s: %lld pictures (%lld JPEG, %lld PNG, %lld WebP), %zu broken, %lld other files\n",
              inspect_str(report, "path"), inspect_int(report, "pictures"), inspect_int(report, "jpeg"),
-             inspect_int(report, "png"), json_array_size(broken), inspect_int(report, "left_out"));
+             inspect_int(report, "png"), inspect_int(report, "webp"), json_array_size(broken),
+             inspect_int(report, "left_out"));
     print_extremes(report, "width", ret);
     print_extremes(report, "height", ret);
     print_extremes(report, "bytes", ret);

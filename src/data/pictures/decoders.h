@@ -11,7 +11,13 @@ MUST_USE status decode_png_head(const unsigned char *data, size_t bytes, picture
 MUST_USE status decode_png(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret,
                            error *err);
 
+/* E_CONFIG: libwebp is not here, or the program was built without it. */
+MUST_USE status decode_webp_head(const unsigned char *data, size_t bytes, picture_head *ret, error *err);
+MUST_USE status decode_webp(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret,
+                            error *err);
+
 const char *decode_jpeg_version(void);
 const char *decode_png_version(void);
+const char *decode_webp_version(void);
 
 #endif

@@ -11,14 +11,16 @@
 
 static const struct {
     const char *name, *mark;
-    size_t n_mark;
+    size_t n_mark, at;
     const char *library;
     const char *(*version)(void);
     status (*head)(const unsigned char *data, size_t bytes, picture_head *ret, error *err);
     status (*decode)(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret, error *err);
 } formats[] = {
-    [PICTURE_JPEG] = {"JPEG", "\xff\xd8\xff", 3, "libjpeg-turbo", decode_jpeg_version, decode_jpeg_head, decode_jpeg},
-    [PICTURE_PNG] = {"PNG", "\x89PNG\r\n\x1a\n", 8, "libpng", decode_png_version, decode_png_head, decode_png},
+    [PICTURE_JPEG] = {"JPEG", "\xff\xd8\xff", 3, 0, "libjpeg-turbo", decode_jpeg_version, decode_jpeg_head,
+                      decode_jpeg},
+    [PICTURE_PNG] = {"PNG", "\x89PNG\r\n\x1a\n", 8, 0, "libpng", decode_png_version, decode_png_head, decode_png},
+    [PICTURE_WEBP] = {"WebP", "WEBP", 4, 8, "libwebp", decode_webp_version, decode_webp_head, decode_webp},
 };
 
 /* What else people keep pictures in, by what stands at a byte. */
@@ -26,15 +28,15 @@ static const struct {
     const char *name, *mark;
     size_t at;
 } others[] = {
-    {"GIF", "GIF8", 0},  {"WebP", "WEBP", 8},     {"BMP", "BM", 0},          {"TIFF", "II*", 0},
-    {"TIFF", "MM", 0},   {"HEIF or AVIF", "ftyp", 4}, {"HTML page", "<!DOCTYPE", 0}, {"HTML page", "<html", 0},
+    {"GIF", "GIF8", 0}, {"BMP", "BM", 0}, {"TIFF", "II*", 0}, {"TIFF", "MM", 0},
+    {"HEIF or AVIF", "ftyp", 4}, {"HTML page", "<!DOCTYPE", 0}, {"HTML page", "<html", 0},
 };
 
 static const struct {
     const char *end;
     int format;
 } names[] = {
-    {".jpg", PICTURE_JPEG}, {".jpeg", PICTURE_JPEG}, {".png", PICTURE_PNG}, {".webp", -1}, {".gif", -1},
+    {".jpg", PICTURE_JPEG}, {".jpeg", PICTURE_JPEG}, {".png", PICTURE_PNG}, {".webp", PICTURE_WEBP}, {".gif", -1},
     {".bmp", -1},           {".tif", -1},            {".tiff", -1},         {".ppm", -1},  {".pgm", -1},
     {".heic", -1},          {".avif", -1},
 };
@@ -73,15 +75,16 @@ static status fail_format(const unsigned char *data, size_t bytes, error *err)
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         size_t n = strlen(others[i].mark);
         if (bytes >= others[i].at + n && memcmp(data + others[i].at, others[i].mark, n) == 0)
-            return FAIL(err, E_DATA, "is a %s by its first bytes; JPEG and PNG are read", others[i].name);
+            return FAIL(err, E_DATA, "is a %s by its first bytes; JPEG, PNG and WebP are read", others[i].name);
     }
-    return FAIL(err, E_DATA, "is neither a JPEG nor a PNG by its first bytes");
+    return FAIL(err, E_DATA, "is no JPEG, PNG or WebP by its first bytes");
 }
 
 static status find_format(const unsigned char *data, size_t bytes, size_t *ret, error *err)
 {
     for (*ret = 0; *ret < COUNT_OF(formats); ++*ret)
-        if (bytes >= formats[*ret].n_mark && memcmp(data, formats[*ret].mark, formats[*ret].n_mark) == 0)
+        if (bytes >= formats[*ret].at + formats[*ret].n_mark &&
+            memcmp(data + formats[*ret].at, formats[*ret].mark, formats[*ret].n_mark) == 0)
             return OK;
     return fail_format(data, bytes, err);
 }
@@ -132,7 +135,11 @@ status picture_read_head(const unsigned char *data, size_t bytes, picture_head *
     picture_head head = {.orientation = 1};
     TRY(find_format(data, bytes, &format, err));
     head.format = (picture_format)format;
-    TRYF(formats[format].head(data, bytes, &head, err), err, "is a damaged %s", formats[format].name);
+    status st = formats[format].head(data, bytes, &head, err);
+    if (st == E_DATA)
+        error_prepend(err, "is a damaged %s", formats[format].name);
+    if (st != OK)
+        return st;
     TRY(check_size(&head, err));
     *ret = head;
     return OK;

@@ -1,15 +1,15 @@
 /*
- * Pictures: JPEG by libjpeg-turbo, PNG by libpng, told apart by their first bytes. Pixels have 8 bits a channel, and
- * one channel (grey) or three (red, green, blue):
+ * Pictures: JPEG by libjpeg-turbo, PNG by libpng, WebP by libwebp, told apart by their first bytes. Pixels have 8 bits
+ * a channel, and one channel (grey) or three (red, green, blue):
  *
  *   CMYK and YCCK      become red, green and blue by Pillow's arithmetic, inverted as Adobe writes them
  *   16 bits (PNG)      x / 257, rounded
  *   alpha              is left out, as Pillow's convert("RGB") does; so is what a palette says of it
- *   12 bits (JPEG)     is refused
+ *   12 bits (JPEG)     is refused, and so is an animation (WebP)
  *   EXIF's orientation (JPEG) may be carried out
  *
  * Errors: E_DATA says what is wrong with the bytes, also where a decoder would go on with a guess (a picture that ends
- * too early); the caller prepends whose they are. E_NOMEM.
+ * too early); the caller prepends whose they are. E_NOMEM. E_CONFIG of a WebP: libwebp is not here.
  *
  * Threads: pure functions.
  */
@@ -24,7 +24,7 @@
 
 enum { PICTURE_CHANNELS = 3, PICTURE_PIXELS_MOST = 1 << 27, PICTURE_SIDE_MOST = 1 << 18 };
 
-typedef enum picture_format { PICTURE_JPEG, PICTURE_PNG } picture_format;
+typedef enum picture_format { PICTURE_JPEG, PICTURE_PNG, PICTURE_WEBP, PICTURE_FORMATS } picture_format;
 
 /* What a file says before its pixels. */
 typedef struct picture_head {
@@ -33,7 +33,7 @@ typedef struct picture_head {
     int32_t channels;               /* of the pixels: 1 or 3 */
     int32_t bits;                   /* of a channel of the file */
     bool is_cmyk;
-    bool is_whole;                  /* a JPEG in several scans: its coefficients are kept until the last */
+    bool is_whole;                  /* a WebP, or a JPEG in several scans: much is kept until the last */
     int32_t orientation;            /* EXIF's, 1 to 8; 1: it lies as it is to be seen */
 } picture_head;
 

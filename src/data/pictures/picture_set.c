@@ -17,7 +17,7 @@ static bool is_picture(const char *path)
     return picture_format_of_name(path, &is_other) >= 0 || is_other;
 }
 
-const picture_kind kind_of_pictures = {.one = "picture", .ends = ".jpg, .jpeg or .png", .counts = is_picture};
+const picture_kind kind_of_pictures = {.one = "picture", .ends = ".jpg, .jpeg, .png or .webp", .counts = is_picture};
 
 void picture_set_fini(picture_set *s)
 {

@@ -30,7 +30,7 @@ typedef struct picture_entry {
 /* What its files are. */
 typedef struct picture_kind {
     const char *one;                /* "picture" */
-    const char *ends;               /* of their names, for messages: ".jpg, .jpeg or .png" */
+    const char *ends;               /* of their names, for messages: ".jpg, .jpeg, .png or .webp" */
     bool (*counts)(const char *path); /* by the name, also one that cannot be read, which is said when it is */
 } picture_kind;
 

@@ -24,7 +24,7 @@
 enum { ROUND = 64, BYTES_MOST = 1 << 30 };
 
 typedef struct tally {
-    int64_t of_format[2], misnamed, sixteen_bits, cmyk, turned;
+    int64_t of_format[PICTURE_FORMATS], misnamed, sixteen_bits, cmyk, turned;
     int32_t narrowest, widest;      /* the shorter side */
     size_t reading;                 /* most bytes of one */
 } tally;
@@ -63,7 +63,7 @@ static void count(tally *t, const picture_entry *e, const picture_head *head, co
 
 static void add_tally(tally *to, const tally *t)
 {
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < PICTURE_FORMATS; i++)
         to->of_format[i] += t->of_format[i];
     to->misnamed += t->misnamed;
     to->sixteen_bits += t->sixteen_bits;
@@ -223,11 +223,11 @@ static void tell(const survey *s, int64_t began_us)
 {
     const tally *t = &s->found;
     LOG_I("PICTURES",
-          "path=%s pictures=%zu classes=%d jpeg=%" PRId64 " png=%" PRId64 " sides=%d..%d bytes_of_one=%zu"
-          " left_out=%" PRId64 " seconds=%.3f",
+          "path=%s pictures=%zu classes=%d jpeg=%" PRId64 " png=%" PRId64 " webp=%" PRId64
+          " sides=%d..%d bytes_of_one=%zu left_out=%" PRId64 " seconds=%.3f",
           s->set->root, s->set->n, s->set->classes ? words_count(s->set->classes) : 0, t->of_format[PICTURE_JPEG],
-          t->of_format[PICTURE_PNG], t->narrowest, t->widest, t->reading, s->set->n_left_out,
-          (double)(clock_us() - began_us) * 1e-6);
+          t->of_format[PICTURE_PNG], t->of_format[PICTURE_WEBP], t->narrowest, t->widest, t->reading,
+          s->set->n_left_out, (double)(clock_us() - began_us) * 1e-6);
     if (t->misnamed || t->sixteen_bits || t->cmyk)
         LOG_W("PICTURES",
               "path=%s other_than_their_names=%" PRId64 " sixteen_bits=%" PRId64 " cmyk=%" PRId64

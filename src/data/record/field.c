@@ -220,7 +220,7 @@ static const field_kind kinds[] = {
     {"labels", DT_F32, false, false, "a list of classes: integers", take_labels},
     {"word", DT_I64, false, true, "a class: a word in UTF-8, not empty", take_word},
     {"text", DT_I64, false, false, "a text", take_text},
-    {"image", DT_F32, false, false, "a JPEG or PNG, as a string of bytes", take_image},
+    {"image", DT_F32, false, false, "a JPEG, PNG or WebP, as a string of bytes", take_image},
 };
 
 const field_kind *field_kind_of(const char *type)

@@ -10,7 +10,7 @@
  *   labels              float32 [classes]: 1 for each class that a list names by its number, which may be empty; else 0
  *   word                int64: a class by its word, numbered in the order of the training data's words
  *   text                a text, or two, as tokens: the fields of text_encoder.h
- *   image               float32 [channels, height, width]: a JPEG or PNG, of one size (pictures/picture_options.h)
+ *   image               float32 [channels, height, width]: a JPEG, PNG or WebP, of one size (picture_options.h)
  *
  * Threads: immutable once what there is to learn was learned; then any.
  */

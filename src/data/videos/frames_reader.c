@@ -76,7 +76,8 @@ static bool is_picture(const char *path)
 }
 
 /* What a list names, or a path is that is none. */
-static const picture_kind kind_of_folders = {.one = "video", .ends = ".jpg, .jpeg or .png", .counts = is_picture};
+static const picture_kind kind_of_folders = {
+    .one = "video", .ends = ".jpg, .jpeg, .png or .webp", .counts = is_picture};
 
 /* The frames take over all of the list but its entries. */
 static status find_by_list(frames_reader *r, const reader_request *request, words *known, error *err)

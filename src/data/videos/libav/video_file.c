@@ -78,8 +78,8 @@ static status fail(const video_file *f, const char *what, int code, error *err)
     char why[AV_ERROR_MAX_STRING_SIZE] = "";
     if (f->failure)
         return FAIL(err, fs_cause(f->failure), "%s: %s", what, strerror(f->failure));
-    if (code == AVERROR(ENOMEM))
-        return FAIL(err, E_NOMEM, "%s: there is not enough memory", what);
+    if (code == AVERROR(ENOMEM)) /* a head that lies about sizes, far sooner than the end of memory */
+        return FAIL(err, E_DATA, "%s: it asks for more memory than can be had", what);
     libav.av_strerror(code, why, sizeof why);
     return FAIL(err, E_DATA, "%s: %s", what, libav_heard() ? libav_heard() : why);
 }

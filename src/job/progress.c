@@ -15,7 +15,6 @@
 enum {
     BAR_EVERY_US = 100 * 1000,
     PLAIN_EVERY_US = 60 * 1000 * 1000,
-    EDGE_EVERY_US = 1000 * 1000, /* plain lines of epochs that are shorter */
     BAR_CELLS = 24,
     LINE = 256,
     ETA_MAX_S = 10 * 1000 * 1000
@@ -61,16 +60,13 @@ void progress_show(progress *p, const progress_state *s, int64_t now_us)
     if (p->mode == PROGRESS_NONE)
         return;
     bool first = p->next_us == INT64_MIN;
+    bool edge = !first && s->epoch != p->newest.epoch;
     bool last = s->total_steps > 0 && s->step >= s->total_steps;
-    int64_t every_us = p->mode == PROGRESS_BAR ? BAR_EVERY_US : PLAIN_EVERY_US;
-    p->is_edge_due |= p->mode == PROGRESS_PLAIN && !first && s->epoch != p->newest.epoch;
     p->newest = *s;
     p->is_newest_shown = false;
-    int64_t due_us = p->is_edge_due ? p->next_us - every_us + EDGE_EVERY_US : p->next_us;
-    if (now_us < due_us && !last)
+    if (now_us < p->next_us && !edge && !last)
         return;
-    p->next_us = now_us + every_us;
-    p->is_edge_due = false;
+    p->next_us = now_us + (p->mode == PROGRESS_BAR ? BAR_EVERY_US : PLAIN_EVERY_US);
     show(p);
 }
 

@@ -1,8 +1,8 @@
 /*
  * Progress on standard error: a bar that stays the last line, or plain lines. Plain lines come at most
- * every minute, at an epoch's end (of short epochs one line a second) and at the last step, and begin with
- * PROGRESS_MARK; by that the local launcher tells them from log lines, and passes them on as they are. Bars it draws
- * anew (common/base/console.h).
+ * every minute, at every epoch's end and at the last step, and begin with PROGRESS_MARK; by that
+ * the local launcher tells them from log lines, and passes them on as they are. Bars it draws anew
+ * (common/base/console.h).
  *
  * Threads: one at a time. Time is the caller's (clock_us), so nothing here waits.
  */
@@ -30,7 +30,6 @@ typedef struct progress {
     int64_t next_us; /* nothing more is shown before */
     progress_state newest;
     bool is_newest_shown;
-    bool is_edge_due; /* an epoch has ended since something was shown */
 } progress;
 
 /* "auto": a bar where `fd` is a terminal that can show one, plain lines otherwise. */

@@ -77,24 +77,11 @@ static void epoch_edge_and_last_step_are_shown(void **state)
     screen s;
     screen_open(&s, PROGRESS_PLAIN);
     show(&s, 49, 0, 0);
-    show(&s, 50, 1, 1 * SECOND);
-    show(&s, 51, 1, 2 * SECOND);
-    show(&s, 100, 1, 3 * SECOND);
+    show(&s, 50, 1, 1);
+    show(&s, 51, 1, 2);
+    show(&s, 100, 1, 3);
     progress_finish(&s.progress);
     expect(&s, LINE(49, 1) LINE(50, 2) LINE(100, 2));
-}
-
-static void short_epochs_have_a_line_a_second(void **state)
-{
-    (void)state;
-    screen s;
-    screen_open(&s, PROGRESS_PLAIN);
-    show(&s, 1, 0, 0);
-    show(&s, 2, 1, SECOND / 3);
-    show(&s, 3, 1, SECOND / 2);
-    show(&s, 4, 1, SECOND);
-    show(&s, 5, 1, 3 * SECOND);
-    expect(&s, LINE(1, 1) LINE(4, 2));
 }
 
 static void finish_shows_what_is_due(void **state)
@@ -195,7 +182,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_lines_come_every_minute),
         cmocka_unit_test(epoch_edge_and_last_step_are_shown),
-        cmocka_unit_test(short_epochs_have_a_line_a_second),
         cmocka_unit_test(finish_shows_what_is_due),
         cmocka_unit_test(bar_is_one_line_between_returns),
         cmocka_unit_test(fields_go_by_what_they_tell),

@@ -129,6 +129,9 @@ static status let_in(master *m, const net_message *message, const Wire__Hello *h
     TRY(hello_check(hello, m->o->config, (task){.role = ROLE_MASTER}, &who, err));
     TRY(check_newcomer(m, who, hello, err));
     net_admit(m->listener, message->connection);
+    *ret_waits = hello->reads[0] && members_has_read(&m->members, hello);
+    if (*ret_waits)
+        return OK;
     *ret_waits = reading_workers_hello(&m->reading, hello, message, clock_us());
     if (*ret_waits)
         return OK;

@@ -32,12 +32,10 @@ static void set_count(json_t *o, const char *key, int64_t value)
     json_object_set_new(o, key, json_integer(value));
 }
 
-/* Words of peers need not be UTF-8; what is not is left out. */
 static void set_word(json_t *o, const char *key, const char *word)
 {
-    json_t *value = word && *word ? json_string(word) : NULL;
-    if (value)
-        json_object_set_new(o, key, value);
+    if (word && *word)
+        json_object_set_new(o, key, json_words(word));
 }
 
 /* Seconds since a moment of clock_us; left out where there was none. */
@@ -233,11 +231,8 @@ static void tell_waits(const master *m, phase at, int64_t now_us, json_t *o)
     json_t *list = json_array();
     if (master_disk_is_well(m) && at != OVER)
         master_list_waits(m, now_us, &waits);
-    for (size_t i = 0; i < waits.n; i++) {
-        json_t *text = json_string(waits.at[i].text);
-        if (text)
-            json_array_append_new(list, text);
-    }
+    for (size_t i = 0; i < waits.n; i++)
+        json_array_append_new(list, json_words(waits.at[i].text));
     json_object_set_new(o, "waits", list);
     set_count(o, "waits_left_out", (int64_t)waits.left_out);
 }

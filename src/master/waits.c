@@ -149,12 +149,13 @@ static status check_agreement(const master *m, int64_t now_us, error *err)
     return FAIL(err, m->disagreement.code, "%s", m->disagreement.text);
 }
 
-/* Servers read nothing. */
-static status check_start(const master *m, double waited, int64_t now_us, error *err)
+/* Servers read nothing; those whose shards others bear are not needed. */
+static status check_start(master *m, double waited, int64_t now_us, error *err)
 {
     double limit = master_option(m, "distributed.start_timeout");
     double absent = reading_workers_absence_s(&m->reading, m->waits.begun_us, now_us);
-    for (int32_t i = 0; i < m->o->n_servers && waited > limit; i++)
+    bool awaits_servers = waited > limit && !master_can_spare(m, waited);
+    for (int32_t i = 0; i < m->o->n_servers && awaits_servers; i++)
         if (!m->servers[i].welcomed)
             return FAIL(err, E_LOST, "after %.0f s parameter server ps.%d (%s) has not come",
                         waited, m->o->first_server + i, m->o->servers[i]);
@@ -182,7 +183,7 @@ static status check_servers(const master *m, int64_t now_us, error *err)
     return OK;
 }
 
-status master_check_lost(const master *m, int64_t now_us, error *err)
+status master_check_lost(master *m, int64_t now_us, error *err)
 {
     double waited = (double)(now_us - wait_began(m)) / SECOND_US;
     if (m->phase == GATHER) {

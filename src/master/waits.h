@@ -24,6 +24,6 @@ void master_list_step_waits(const master *m, double waited, wait_list *ret);
 void master_list_waits(const master *m, int64_t now_us, wait_list *ret);
 void master_warn_of_waits(master *m, int64_t now_us);
 /* E_LOST names who has been awaited for too long. */
-MUST_USE status master_check_lost(const master *m, int64_t now_us, error *err);
+MUST_USE status master_check_lost(master *m, int64_t now_us, error *err);
 
 #endif

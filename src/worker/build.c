@@ -32,7 +32,7 @@ static status build_hello(worker *w, error *err)
         &(hello_facts){
             .config = w->o->config,
             .task = w->o->self,
-            .life = hello_life(),
+            .life = w->life,
             .fingerprint = fingerprint,
             .lanes = (uint32_t)w->o->n_lanes,
             .flat_digest = digest,
@@ -76,6 +76,7 @@ status worker_build(worker *w, error *err)
     w->schedule = training_schedule(w->o->config);
     w->mode = w->schedule.in_order ? &mode_sync : &mode_async;
     TRY(net_waker_create(&w->waker, err));
+    w->life = hello_life();
     TRY(first_reading_run(w, read_all, err));
     w->reports = reports_create();
     w->store = part_store_or_host(w->o->resident ? resident_store(w->o->resident) : NULL);

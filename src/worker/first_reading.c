@@ -21,7 +21,6 @@ typedef struct first_reading {
     bool asks_server;               /* the link is to a server, who may know the master's address... */
     int32_t next_server;
     char *master;                   /* ...which one has told; NULL: none has */
-    uint64_t life;
     int64_t began_us, said_us, dialled_us;
 } first_reading;
 
@@ -49,7 +48,7 @@ static status say_that_we_read(first_reading *r, error *err)
         &(hello_facts){
             .config = o->config,
             .task = o->self,
-            .life = r->life,
+            .life = r->w->life,
             .trainer = o->trainer,
             .servers = (uint32_t)o->n_servers,
             .lanes = (uint32_t)o->n_lanes,
@@ -158,7 +157,6 @@ status first_reading_run(worker *w, status (*work)(worker *w, error *err), error
                        .progress = read_progress_create(),
                        .why = ERROR_INIT,
                        .link = {.net = w->o->net},
-                       .life = hello_life(),
                        .began_us = clock_us()};
     pthread_t thread;
     status st = thread_start(&thread, log_task(), read_data, &r, err);

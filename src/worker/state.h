@@ -28,6 +28,7 @@ typedef struct worker_ending {
 struct worker {
     const worker_options *o;
     char name[TASK_NAME];
+    uint64_t life;                  /* of this process, in every hello */
     variants variants;
     buf files;                      /* what decides the result beside the configuration, as facts */
     schedule schedule;

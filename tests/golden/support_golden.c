@@ -127,7 +127,7 @@ void golden_close(golden *g)
 static void load_config(network *n, const golden *g, const char *model, const char *optimizer)
 {
     error err = ERROR_INIT;
-    const char *sam = st_metadata(g->file, "sam");
+    const char *sam = g->file ? st_metadata(g->file, "sam") : NULL;
     char *text = xasprintf("{train_data_path: 'x', data_loader: {batch_size: 1}, model: %s, "
                            "trainer: {optimizer: %s, sam: %s}}",
                            model, optimizer ? optimizer : "'sgd'", sam ? sam : "null");

@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,15 @@ char *json_text(const json_t *value)
     if (!text)
         BUG("a JSON value that cannot be printed");
     return text;
+}
+
+json_t *json_words(const char *text)
+{
+    char *whole = xstrdup(text);
+    utf8_mend(whole);
+    json_t *value = json_string(whole);
+    free(whole);
+    return value;
 }
 
 const char *json_kind(const json_t *value)

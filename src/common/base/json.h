@@ -22,6 +22,9 @@ MUST_USE status json_write_file(const char *path, const json_t *value, error *er
 
 char *json_text(const json_t *value); /* compact, keys sorted; the caller frees it */
 
+/* A string of text that need not be UTF-8: what is not becomes '?'. */
+json_t *json_words(const char *text);
+
 /* As json_write_file writes it. */
 void json_pretty(const json_t *value, buf *ret);
 

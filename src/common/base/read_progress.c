@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/utf8.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -145,6 +146,7 @@ void read_progress_begin(const char *what, const char *of, uint64_t n, const cha
     bool is_long = length > PATH_END;
     pthread_mutex_lock(&p->lock);
     snprintf(p->what, sizeof p->what, "%s '%s%s'", what, is_long ? "..." : "", is_long ? of + length - PATH_END : of);
+    utf8_mend(p->what);
     p->n = n;
     p->unit = unit;
     p->follows = false;

@@ -53,6 +53,19 @@ bool utf8_valid(const char *text)
     return true;
 }
 
+void utf8_mend(char *text)
+{
+    unsigned char *p = (unsigned char *)text;
+    uint32_t code;
+    for (size_t left = strlen(text), n; left; left -= n, p += n) {
+        n = utf8_decode(p, left, &code);
+        if (n > 0)
+            continue;
+        *p = '?';
+        n = 1;
+    }
+}
+
 size_t utf8_write(uint32_t code, char ret[UTF8_MAX])
 {
     static const unsigned char lead[] = {0, 0, 0xC0, 0xE0, 0xF0};

@@ -164,9 +164,8 @@ void timeline_flush(timeline *t)
 
 static void set_word(json_t *o, const char *key, const char *word)
 {
-    json_t *value = word ? json_string(word) : NULL; /* NULL also of what is not UTF-8 */
-    if (value)
-        json_object_set_new(o, key, value);
+    if (word)
+        json_object_set_new(o, key, json_words(word));
 }
 
 static void add_line(timeline *t, const json_t *line)

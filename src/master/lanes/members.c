@@ -30,6 +30,12 @@ static member *members_find(members *m, bool trainer, uint32_t index)
     return NULL;
 }
 
+bool members_has_read(members *m, const Wire__Hello *hello)
+{
+    const member *one = members_find(m, hello->trainer, hello->index);
+    return one && one->alive && one->life == hello->life;
+}
+
 static member *add(members *m, bool trainer, uint32_t index)
 {
     GROW(m->at, m->cap, m->n + 1);

@@ -71,6 +71,8 @@ MUST_USE status members_hello(members *m, const Wire__Hello *hello, const net_me
                               int64_t now_us, member **ret, bool *ret_changed, error *err);
 
 member *members_by_peer(members *m, const net_peer *peer);      /* NULL if unknown */
+/* Whether a worker that says it reads is a member already: it said so on an earlier connection. */
+bool members_has_read(members *m, const Wire__Hello *hello);
 member *members_by_connection(members *m, int connection);
 uint32_t members_alive(const members *m);
 uint32_t members_of_others(const members *m);   /* of the living, but for the master's own */

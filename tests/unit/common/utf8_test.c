@@ -46,6 +46,14 @@ static void test_known_characters(void **state)
     }
 }
 
+static void test_what_is_no_character_is_marked(void **state)
+{
+    (void)state;
+    char cut[] = "\xA4tell \xC3\xA9\xED\xA0\x80 \xE4\xB8";
+    utf8_mend(cut);
+    assert_string_equal(cut, "?tell \xC3\xA9??? ??");
+}
+
 static void test_ill_forms_are_refused(void **state)
 {
     (void)state;
@@ -77,6 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_code_point_returns),
         cmocka_unit_test(test_known_characters),
+        cmocka_unit_test(test_what_is_no_character_is_marked),
         cmocka_unit_test(test_ill_forms_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,8 @@
 
 Listens on PORT, or on one that is free, and writes it into FOLDER/port. What it knows is kept in FOLDER/state.json, from
 which one that is started again goes on. FOLDER/mode says what it does with a request: "ok", "error" (500, after it has
-done what was asked: an answer that was lost) or "silent" (none for a minute).
+done what was asked: an answer that was lost), "lost" (so with evaluations only), "once" (takes one call with metrics, and
+no other) or "silent" (none for a minute).
 """
 import http.server
 import json
@@ -19,6 +20,7 @@ from urllib.parse import parse_qs, urlparse
 folder = sys.argv[1]
 path_of_state = os.path.join(folder, "state.json")
 lock = threading.Lock()
+has_taken = False       # metrics, in the mode "once"
 state = {"experiments": {"Default": "0"}, "runs": {}, "who": []}
 if os.path.exists(path_of_state):
     with open(path_of_state) as file:
@@ -74,7 +76,7 @@ def make_run(body):
     run_id = "%032x" % (len(state["runs"]) + 1)
     state["runs"][run_id] = {"experiment": body["experiment_id"], "name": body["run_name"], "status": "RUNNING",
                              "start": body["start_time"], "tags": {t["key"]: t["value"] for t in body["tags"]},
-                             "params": {}, "metrics": {}, "files": {}}
+                             "params": {}, "metrics": {}, "files": {}, "told": {}}
     return view(run_id)
 
 
@@ -95,6 +97,7 @@ def log_batch(body):
         run["params"][p["key"]] = p["value"]
     for m in metrics:
         check_name(m["key"])
+        run["told"][m["key"]] = run["told"].get(m["key"], 0) + 1
         points = run["metrics"].setdefault(m["key"], [])
         point = [m["step"], m["timestamp"], m["value"]]
         if point not in points:     # as MLflow's data base does
@@ -117,8 +120,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
-    def do(self):
+    def do(self, mode):
+        global has_taken
         url, body = urlparse(self.path), self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.is_evaluation = b"validation_loss" in body
+        has_taken = has_taken and mode == "once"
+        if mode == "once" and b'"metrics"' in body:
+            if has_taken:
+                raise Refusal(500, "INTERNAL_ERROR", "it takes no more")
+            has_taken = True
         need(len(body) <= 1 << 20 or self.command == "PUT", "more than a MiB")
         who = self.headers.get("Authorization") or ""
         if who not in state["who"]:
@@ -142,13 +152,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         try:
             with lock:
-                code, said = 200, self.do()
+                code, said = 200, self.do(mode)
                 with open(path_of_state + ".new", "w") as file:
                     json.dump(state, file)
                 os.rename(path_of_state + ".new", path_of_state)
         except Refusal as why:
             code, said = why.code, {"error_code": why.word, "message": str(why)}
-        if mode == "error":
+        if mode == "error" or (mode == "lost" and self.is_evaluation):
             code, said = 500, {"error_code": "INTERNAL_ERROR", "message": "it is out of order"}
         text = json.dumps(said).encode()
         self.send_response(code)

@@ -19,6 +19,7 @@ struct http_client {
     CURLM *multi;
     CURL *handle;
     _Atomic int64_t end_us;
+    int64_t seen_us;    /* end_us, as the last pause left it */
     char *bearer, *user, *password, *authorities;
     bool believes_all;
     buf *answer;
@@ -43,7 +44,8 @@ status http_client_open(const http_client_options *o, http_client **ret, error *
                        .user = copy(o->user),
                        .password = copy(o->password),
                        .authorities = copy(o->authorities),
-                       .believes_all = o->believes_all};
+                       .believes_all = o->believes_all,
+                       .seen_us = INT64_MAX};
     BUG_ON(!c->multi || !c->handle);
     atomic_store(&c->end_us, INT64_MAX);
     *ret = c;
@@ -211,11 +213,12 @@ status http_client_ask(http_client *c, const http_call *call, int *ret_code, buf
 
 bool http_client_pause(http_client *c, int64_t us)
 {
-    int64_t before = atomic_load(&c->end_us), until = clock_us() + us;
-    for (int64_t now; left_us(c) && atomic_load(&c->end_us) == before && (now = clock_us()) < until;) {
+    int64_t until = clock_us() + us;
+    for (int64_t now; left_us(c) && atomic_load(&c->end_us) == c->seen_us && (now = clock_us()) < until;) {
         int64_t most = until - now < left_us(c) ? until - now : left_us(c);
         c->curl->multi_poll(c->multi, NULL, 0, pause_ms(most), NULL);
     }
+    c->seen_us = atomic_load(&c->end_us);
     return left_us(c) > 0;
 }
 

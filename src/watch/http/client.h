@@ -42,7 +42,8 @@ typedef struct http_call {
  * file failed by. */
 MUST_USE status http_client_ask(http_client *c, const http_call *call, int *ret_code, buf *ret, error *err);
 
-/* Waits so long; false: all waits have ended. Returns early when http_client_end_by is called. */
+/* Waits so long; false: all waits have ended. Returns early when http_client_end_by is called, or was since the last
+ * pause. */
 bool http_client_pause(http_client *c, int64_t us);
 /* From that moment (clock_us) on nothing is waited for. */
 void http_client_end_by(http_client *c, int64_t when_us);

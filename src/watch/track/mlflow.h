@@ -31,7 +31,7 @@ MUST_USE status mlflow_send(mlflow *m, const char *how, int64_t *ret_sent, error
 
 /* From that moment (clock_us) on nothing is waited for; false: that moment has come. */
 void mlflow_end_by(mlflow *m, int64_t when_us);
-/* Waits so long, or until mlflow_end_by says another moment. */
+/* Waits so long, or until mlflow_end_by says another moment; not at all if it did since the last pause. */
 bool mlflow_pause(mlflow *m, int64_t us);
 
 /* The run, "" before there is one. */

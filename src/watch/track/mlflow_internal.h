@@ -30,7 +30,7 @@ int64_t mlflow_file_state(const char *path, char ret[64]);
 MUST_USE status mlflow_find_run(mlflow *m, const char *job_id, error *err);
 /* Metrics of the lines that are new; *ret_sent grows. */
 MUST_USE status mlflow_send_lines(mlflow *m, int64_t *ret_sent, error *err);
-/* Metrics, at most MLFLOW_BATCH a call; the list is the call's to free. */
+/* Metrics, at most MLFLOW_BATCH a call, those of a step in one if they fit; the list is the call's to free. */
 MUST_USE status mlflow_send_metrics(mlflow *m, json_t *metrics, error *err);
 /* A number as a metric at the end of the list; what is no number is left out. */
 void mlflow_add_metric(json_t *list, const char *prefix, const char *name, const json_t *value, int64_t step,

@@ -41,13 +41,29 @@ void mlflow_add_metric(json_t *list, const char *prefix, const char *name, const
                                               (json_int_t)step));
 }
 
+static json_int_t step_at(const json_t *metrics, size_t i)
+{
+    return json_integer_value(json_object_get(json_array_get(metrics, i), "step"));
+}
+
+/* Where the call from `begin` on ends: between two lines, if the first one fits. */
+static size_t end_of_call(const json_t *metrics, size_t begin)
+{
+    size_t n = json_array_size(metrics), most = begin + MLFLOW_BATCH, end = most;
+    if (most >= n)
+        return n;
+    while (end > begin && step_at(metrics, end) == step_at(metrics, end - 1))
+        end--;
+    return end > begin ? end : most;
+}
+
 status mlflow_send_metrics(mlflow *m, json_t *metrics, error *err)
 {
     status st = OK;
-    for (size_t i = 0; st == OK && i < json_array_size(metrics); i += MLFLOW_BATCH) {
+    for (size_t i = 0; st == OK && i < json_array_size(metrics);) {
         json_t *some = json_array();
-        for (size_t k = i; k < json_array_size(metrics) && k < i + MLFLOW_BATCH; k++)
-            json_array_append(some, json_array_get(metrics, k));
+        for (size_t end = end_of_call(metrics, i); i < end; i++)
+            json_array_append(some, json_array_get(metrics, i));
         st = mlflow_post(&m->server, "runs/log-batch", json_pack("{s:s, s:o}", "run_id", m->run, "metrics", some), NULL,
                          NULL, err);
     }
@@ -76,13 +92,15 @@ static int64_t time_of_evaluation(const mlflow *m, const json_t *line)
     return ms > m->begun_ms ? ms : m->begun_ms;
 }
 
+/* `last`: a curve that every line has, the last metric of each, so that a server that has it has the whole line. */
 static const struct source {
-    const char *file, *prefix;
+    const char *file, *prefix, *last, *last_metric;
     bool has_facts, has_order;
     line_time *time;
 } sources[] = {
-    {"metrics.jsonl", "training_", true, true, time_of_step},
-    {"eval/metrics.jsonl", "validation_", false, false, time_of_evaluation}, /* the newest checkpoint first */
+    {"metrics.jsonl", "training_", "examples", "examples", true, true, time_of_step},
+    /* the newest checkpoint first */
+    {"eval/metrics.jsonl", "validation_", "loss", "validation_loss", false, false, time_of_evaluation},
 };
 
 static void add_line(const mlflow *m, const struct source *s, const json_t *line, json_t *ret)
@@ -94,9 +112,10 @@ static void add_line(const mlflow *m, const struct source *s, const json_t *line
     {
         size_t fact = which_fact(key);
         bool is_fact = fact < COUNT_OF(facts);
-        if (!is_fact || (s->has_facts && facts[fact].is_curve))
+        if (strcmp(key, s->last) != 0 && (!is_fact || (s->has_facts && facts[fact].is_curve)))
             mlflow_add_metric(ret, is_fact ? "" : s->prefix, key, value, step, ms);
     }
+    mlflow_add_metric(ret, "", s->last_metric, json_object_get(line, s->last), step, ms);
 }
 
 /* The metrics of lines that were not sent, as many as a call takes; their steps go into the ledger. *ret is the
@@ -153,17 +172,21 @@ static status send_file(mlflow *m, const struct source *s, int64_t *ret_sent, er
     return st;
 }
 
-/* A curve that every line of training has. */
-static const char told_always[] = "examples";
+static void note_known(mlflow *m, const char *key, int64_t step)
+{
+    for (size_t i = 0; i < COUNT_OF(sources); i++) {
+        const struct source *s = &sources[i];
+        if (strcmp(key, s->last_metric) == 0 && !ledger_has_step(&m->out, s->file, s->has_order, step))
+            ledger_add_step(&m->out, s->file, s->has_order, step);
+    }
+}
 
-/* A server may have taken what it never answered: since it takes a call whole, the newest step that it has says up to
- * where. Lines of those steps may have been written anew since, with other times. */
+/* A server may have taken what it never answered. Of lines in order the newest step that it has says up to where; of
+ * others it is one that it has. Lines of those steps may have been written anew since, with other times. */
 static status ask_what_is_known(mlflow *m, error *err)
 {
-    const char *file = sources[0].file;
     char *what = xasprintf("runs/get?run_id=%s", m->run);
     json_t *known = NULL, *one;
-    int64_t step = ledger_last_step(&m->out, file);
     size_t i;
     status st = mlflow_get(&m->server, what, &known, NULL, err);
     free(what);
@@ -171,13 +194,10 @@ static status ask_what_is_known(mlflow *m, error *err)
     json_array_foreach(json_object_get(json_object_get(json_object_get(known, "run"), "data"), "metrics"), i, one)
     {
         const char *key = json_string_value(json_object_get(one, "key"));
-        int64_t last = mlflow_integer(json_object_get(one, "step"));
-        if (key && strcmp(key, told_always) == 0 && last > step)
-            step = last;
+        if (key)
+            note_known(m, key, mlflow_integer(json_object_get(one, "step")));
     }
     json_decref(known);
-    if (step > ledger_last_step(&m->out, file))
-        ledger_add_step(&m->out, file, true, step);
     m->is_sure = true;
     return OK;
 }

@@ -275,10 +275,11 @@ static status send_payload(net_socket *s, span *payload, error *err)
 static status send_now(net_socket *s, const net_peer *to, const void *head, span *payload,
                        error *err)
 {
-    bool more = payload && payload->bytes;
+    size_t bytes = payload ? payload->bytes : 0;
+    bool more = bytes > 0;
     extent lent;
     counter_add(COUNTER_SENT_MESSAGES, 1);
-    counter_add(COUNTER_SENT_BYTES, NET_HEAD + (more ? (int64_t)payload->bytes : 0));
+    counter_add(COUNTER_SENT_BYTES, (int64_t)(NET_HEAD + bytes));
     if (more && shared_lend(s->shared, to, payload, &lent))
         return send_extent(s, to, head, &lent, err);
     bool sent = send_head(s, to, head, more);

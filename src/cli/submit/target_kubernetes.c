@@ -42,7 +42,7 @@ static const char *const *arguments_in_pods(const launch *l, const char *job_dir
     return own;
 }
 
-/* Probes come from outside of the pod, to a port that is known. */
+/* Probes come from outside of the pod, to a port that is known, and tasks open none for others without a key. */
 static status find_metrics(const submit_request *o, int *ret_port, error *err)
 {
     const char *place = config_str(o->resolved, "distributed.metrics");
@@ -55,6 +55,11 @@ static status find_metrics(const submit_request *o, int *ret_port, error *err)
                 "tequio: submit: distributed.metrics is %s, which nobody outside of a pod can reach: no probe asks "
                 "there; *:%d can be reached\n",
                 place, port);
+    if (!is_local && place && !o->is_secured)
+        return FAIL(err, E_CONFIG,
+                    "distributed.metrics: %s can be reached from elsewhere, which wants a token of the job's key, and "
+                    "there is none without security: leave out --insecure (distributed.security), or the metrics",
+                    place);
     *ret_port = is_local ? 0 : port;
     return OK;
 }
@@ -93,7 +98,7 @@ static kubernetes_options target_kubernetes_options_of(const launch *l)
         .metrics_port = t->metrics_port,
         .plain_jobs = args_has(l->args, "plain-jobs"),
         .any_gpu = args_has(l->args, "any-gpu"),
-        .is_secured = o->is_secured && job_tasks(&o->job) > 1,
+        .is_secured = o->is_secured && (job_tasks(&o->job) > 1 || t->metrics_port),
         .grace_s = (int)ceil(config_f64(o->resolved, "distributed.preempt_grace")) + MORE_GRACE_S,
         .max_restarts = target_task_restarts(l).most,
     };

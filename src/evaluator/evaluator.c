@@ -105,8 +105,8 @@ static int64_t evaluator_choose(evaluator *e, const int64_t *list, size_t n, boo
     if (n == 0)
         return NONE;
     int64_t newest = list[n - 1];
-    if (newest < e->settled)
-        e->settled = NONE; /* the job went back, or began anew */
+    if (newest < e->settled || (e->settled != NONE && !report_exists(e->dir, e->settled)))
+        e->settled = NONE; /* the job went back, and may be further by now, or began anew */
     if (!report_exists(e->dir, newest))
         return newest;
     for (size_t i = n - 1; i-- > 0 && list[i] > e->settled;)

@@ -8,9 +8,9 @@
 #include "common/cluster/slurm.h"
 
 #include "common/base/alloc.h"
+#include "common/base/natural.h"
 #include "common/cluster/spec.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,35 +156,10 @@ typedef struct step {
 /* In the alphabetical order in which tasks are dealt. */
 static const char *const job_names[SLURM_ROLES] = {"chief", "evaluator", "master", "ps", "worker"};
 
-/* Text with its numbers by value: n2 < n10. */
-static int compare_natural(const char *a, const char *b)
-{
-    while (*a && *b) {
-        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
-            a += strspn(a, "0");
-            b += strspn(b, "0");
-            size_t n = strspn(a, "0123456789"), m = strspn(b, "0123456789");
-            if (n != m)
-                return n < m ? -1 : 1;
-            int order = strncmp(a, b, n);
-            if (order)
-                return order;
-            a += n;
-            b += m;
-        } else if (*a != *b) {
-            break;
-        } else {
-            a++;
-            b++;
-        }
-    }
-    return (unsigned char)*a - (unsigned char)*b;
-}
-
 static int compare_nodes(const void *a, const void *b)
 {
     const node *x = a, *y = b;
-    int order = compare_natural(x->host, y->host);
+    int order = natural_compare(x->host, y->host);
     return order ? order : strcmp(x->host, y->host);
 }
 

@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
+#include "common/base/natural.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,34 +12,6 @@ static size_t folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) : 0;
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* By bytes, but numbers by their value: "f2.jpg" comes before "f10.jpg". */
-static int compare_names(const char *a, const char *b)
-{
-    while (*a && *b) {
-        if (is_digit(*a) && is_digit(*b)) {
-            a += strspn(a, "0");
-            b += strspn(b, "0");
-            size_t n = strspn(a, "0123456789"), m = strspn(b, "0123456789");
-            int order = n != m ? (n < m ? -1 : 1) : strncmp(a, b, n);
-            if (order)
-                return order;
-            a += n;
-            b += m;
-        } else if (*a != *b) {
-            break;
-        } else {
-            a++;
-            b++;
-        }
-    }
-    return (unsigned char)*a - (unsigned char)*b;
 }
 
 static int compare_folders(const char *a, size_t n, const char *b, size_t m)
@@ -53,7 +26,7 @@ static int compare_frames(const void *x, const void *y)
     size_t n = folder_length(a), m = folder_length(b);
     int order = compare_folders(a, n, b, m);
     if (!order)
-        order = compare_names(a + n, b + m);
+        order = natural_compare(a + n, b + m);
     return order ? order : strcmp(a, b);
 }
 

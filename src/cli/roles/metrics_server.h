@@ -3,7 +3,8 @@
  * the socket that a launcher has opened for it (TEQUIO_METRICS_FD). Off the loopback interface /metrics needs a token,
  * which is derived from the job's key.
  *
- * A task of a cluster, which is started again where nobody looks, does not fail for want of it.
+ * A task of a cluster, which is started again where nobody looks, does not fail for want of it, but where a probe would
+ * kill it without a word (TEQUIO_METRICS_PROBED, in pods).
  *
  * Threads: the main one.
  */
@@ -18,7 +19,7 @@ typedef struct metrics_server {
     http_server *server;    /* NULL: there is none */
 } metrics_server;
 
-/* E_CONFIG: of a process that is alone. */
+/* E_CONFIG: of a process that is alone, or probed. */
 MUST_USE status metrics_server_begin(const process *p, metrics_server *ret, error *err);
 void metrics_server_end(metrics_server *s);
 

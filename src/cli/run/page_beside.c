@@ -1,6 +1,7 @@
 #include "cli/run/page_beside.h"
 
 #include "common/base/alloc.h"
+#include "job/process/child.h"
 #include "watch/http/server.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,13 +69,7 @@ status page_beside_open(const page_words *words, page_beside *ret, error *err)
 /* Between fork and exec: only what POSIX allows there. Where memory ends, it is the first to go. */
 _Noreturn static void become_page(char *const *argv, int fd, pid_t parent)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it died before the line above */
-        _exit(127);
-    setpgid(0, 0);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    child_stand_apart(parent);
     signal(SIGPIPE, SIG_DFL);
     int memory = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     int input = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -168,6 +168,8 @@ static json_t *all_environment(const kubernetes_options *o, json_t *more)
         json_array_append_new(r, json_pack("{s:s, s:{s:{s:s, s:s}}}", "name", "TEQUIO_KEY",
                                            "valueFrom", "secretKeyRef", "name", o->name, "key",
                                            "key"));
+    if (o->metrics_port)
+        json_array_append_new(r, json_pack("{s:s, s:s}", "name", "TEQUIO_METRICS_PROBED", "value", "1"));
     if (o->trial)
         json_array_append_new(r, json_pack("{s:s, s:s}", "name", "CLOUD_ML_TRIAL_ID", "value", o->trial));
     if (more)

@@ -12,16 +12,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the child, between fork and exec: only what POSIX allows there. */
-_Noreturn static void become(const child_start *start, int input, const int *pipes, pid_t launcher)
+void child_stand_apart(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != launcher) /* it died before the line above */
+    if (getppid() != parent) /* it died before the line above */
         _exit(127);
     setpgid(0, 0);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* In the child, between fork and exec: only what POSIX allows there. */
+_Noreturn static void become(const child_start *start, int input, const int *pipes, pid_t launcher)
+{
+    child_stand_apart(launcher);
     signal(SIGPIPE, SIG_DFL);
     dup2(input, STDIN_FILENO);
     dup2(pipes[0], STDOUT_FILENO);

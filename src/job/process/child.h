@@ -53,6 +53,10 @@ typedef struct child_start {
 /* Tells a line: `stream` 0 or 1; a bar's redrawing is no line for logs. */
 typedef void child_line(void *user, child *c, int stream, const char *line, bool is_bar);
 
+/* In a child of `parent`, between fork and exec, by what POSIX allows there: it dies with its parent, leads a group of
+ * its own, and no signal is blocked. */
+void child_stand_apart(pid_t parent);
+
 /* E_IO. On failure `ret` is as child_fini leaves it. */
 MUST_USE status child_run(child *ret, const child_start *start, error *err);
 void child_fini(child *c);

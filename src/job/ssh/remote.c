@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "job/process/child.h"
 #include "job/process/sent_file.h"
 #include "job/process/signals.h"
 
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -162,13 +162,7 @@ static void enter_folder(const char *folder)
 
 _Noreturn static void become(char *const *argv, pid_t server)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != server)
-        _exit(127);
-    setpgid(0, 0);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    child_stand_apart(server);
     execv("/proc/self/exe", argv);
     _exit(127);
 }

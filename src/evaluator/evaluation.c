@@ -211,6 +211,8 @@ static status evaluation_build_model(evaluation *e, const evaluation_options *o,
     TRY(build_graphs(e, o, err));
     TRY(check_memory(e, o, err));
     TRY(model_flat(e->graphs[LARGEST], &e->flat, err));
+    for (size_t i = LARGEST + 1; i < e->shapes.n; i++)
+        TRY(model_check_length(e->flat, e->shapes.at[LARGEST].length, e->graphs[i], e->shapes.at[i].length, err));
     TRY(mem_alloc((size_t)e->flat->n_elements * sizeof(float), "parameters", &memory, err));
     e->params = memory;
 

@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include "common/base/alloc.h"
+#include "common/base/hash.h"
 #include "model/builders.h"
 #include "model/depth.h"
 #include "model/distillation.h"
@@ -309,4 +310,20 @@ status model_flat(const graph *g, flat **ret, error *err)
     free(decls);
     free(order);
     return st;
+}
+
+status model_check_length(const flat *f, int64_t length, const graph *g, int64_t other, error *err)
+{
+    char first[SHA256_HEX], second[SHA256_HEX];
+    flat *its = NULL;
+    TRY(model_flat(g, &its, err));
+    flat_digest(f, first);
+    flat_digest(its, second);
+    flat_destroy(&its);
+    if (strcmp(first, second) == 0)
+        return OK;
+    return FAIL(err, E_CONFIG,
+                "data_loader.batch_sampler: examples %lld long and %lld long take other parameters of this model; "
+                "it wants a model whose parameters are those of any length, as bert",
+                (long long)length, (long long)other);
 }

@@ -82,6 +82,9 @@ bool model_gives(const graph *g, const data_field *fields, size_t n_fields, cons
 /* The flat vector of a training graph: its parameters in graph_param_order. */
 MUST_USE status model_flat(const graph *g, flat **ret, error *err);
 
+/* Is `g`, of examples `other` long, computed with the parameters `f` of examples `length` long? E_CONFIG. */
+MUST_USE status model_check_length(const flat *f, int64_t length, const graph *g, int64_t other, error *err);
+
 /* "'image' float32 [1,28,28], 'label' int64 [] of 10 classes", for messages. */
 const char *model_field_names(const model_request *request, arena *a);
 

@@ -178,23 +178,6 @@ static status variants_find_shapes(const config *c, variants *v, error *err)
     return OK;
 }
 
-/* Every length must be computed with the same parameters. */
-static status check_same_parameters(const variants *v, size_t i, error *err)
-{
-    char first[SHA256_HEX], other[SHA256_HEX];
-    flat *f = NULL;
-    TRY(model_flat(v->graphs[i], &f, err));
-    flat_digest(v->flat, first);
-    flat_digest(f, other);
-    flat_destroy(&f);
-    if (strcmp(first, other) == 0)
-        return OK;
-    return FAIL(err, E_CONFIG,
-                "data_loader.batch_sampler: examples %lld long and %lld long take other parameters of this model; "
-                "it wants a model whose parameters are those of any length, as bert",
-                (long long)v->shapes[0].length, (long long)v->shapes[i].length);
-}
-
 /* What servers would refuse. */
 static status check_groups(const config *c, const flat *f, error *err)
 {
@@ -224,7 +207,7 @@ static status build_all(const config *c, variants *v, error *err)
     TRY(model_flat(v->graphs[0], &v->flat, err));
     TRY(check_groups(c, v->flat, err));
     for (size_t i = 1; v->buckets && i < v->n; i++)
-        TRY(check_same_parameters(v, i, err));
+        TRY(model_check_length(v->flat, v->shapes[0].length, v->graphs[i], v->shapes[i].length, err));
     return OK;
 }
 

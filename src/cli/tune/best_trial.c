@@ -78,12 +78,12 @@ static bool is_kept(const char *folder, int number)
 {
     char *path = xasprintf("%s/%s", folder, trial_file), *model = xasprintf("%s/model.safetensors", folder);
     json_t *tree = NULL;
-    bool is_kept = fs_exists(model) && json_read_file(path, &tree, NULL) == OK &&
-                   json_integer_value(json_object_get(tree, "trial")) == number;
+    bool kept = fs_exists(model) && json_read_file(path, &tree, NULL) == OK &&
+                json_integer_value(json_object_get(tree, "trial")) == number;
     json_decref(tree);
     free(model);
     free(path);
-    return is_kept;
+    return kept;
 }
 
 static status fill(const study *s, const trial *best, const trial_files *f, const char *job_dir, const char *folder,

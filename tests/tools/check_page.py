@@ -86,6 +86,19 @@ def text_of(page, selector):
     return page.value(f"document.querySelector({json.dumps(selector)}).innerText")
 
 
+def check_live(page):
+    """Events move the page, without a look of its own; where the stream is closed it looks, and listens again."""
+    page.until("byId('how').textContent === 'live'")
+    page.value("looksBefore = Number(document.body.dataset.looks), timeBefore = runs[0].status.live.time, 0")
+    page.until("Number(document.body.dataset.looks) > looksBefore && runs[0].status.live.time > timeBefore")
+    asked = page.value("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/status')).length")
+    expect(asked <= 3 * 2, f"it asks for {asked} documents although it is told")
+    page.value("source.close(), 0")
+    page.until("runs[0].status.live.time > timeBefore + 4")
+    page.value("listen()")
+    page.until("isHeard() && byId('how').textContent === 'live'")
+
+
 def check_words(page):
     expect(page.value("document.title") == "tequio: job, done, long", f"the title is {page.value('document.title')}")
     expect(page.value("document.getElementById('trouble').hidden"), f"trouble: {text_of(page, '#trouble')}")
@@ -174,6 +187,7 @@ def main(address, folder, long_metrics, pictures):
     with Browser(folder) as browser:
         page = browser.open(address, 1440, 900)
         page.until(DRAWN.format(looks=1))
+        check_live(page)
         check_words(page)
         check_other_run(page)
         page.value("byId('run').value = '0', byId('run').onchange()")

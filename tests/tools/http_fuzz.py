@@ -9,7 +9,8 @@ import time
 import urllib.request
 
 METHODS = [b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"OPTIONS", b"TRACE", b"CONNECT", b"get", b"", b"G\0T", b"X" * 5000]
-PATHS = [b"/", b"/metrics", b"/healthz", b"/readyz", b"/login", b"/api/runs", b"/api/run/0/status", b"/api/run/0/config",
+PATHS = [b"/", b"/metrics", b"/api/events", b"/healthz", b"/readyz", b"/login", b"/api/runs", b"/api/run/0/status",
+         b"/api/run/0/config",
          b"/api/run/0/lines?file=metrics&from=0", b"/api/run/0/lines?file=../key", b"/api/run/0/log?task=master.0",
          b"/api/run/0/tasks", b"/api/run/99999999999999999999/status", b"/api/run/-1/status", b"//", b"*", b"/%00",
          b"/api/run/0/lines?file=metrics&from=-9223372036854775808&tag=%ff%fe", b"/%2e%2e/%2e%2e/etc/passwd", b"", b"x"]

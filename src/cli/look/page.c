@@ -1,6 +1,7 @@
 /* `tequio page`: jobs as a page in a browser, running ones and others side by side. */
 #include "cli/commands.h"
 #include "cli/look/job_view.h"
+#include "cli/look/page_feed.h"
 #include "cli/look/page_routes.h"
 #include "cli/look/page_token.h"
 #include "common/base/alloc.h"
@@ -18,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PEM_MOST = 1 << 20, LOOK_NS = 200 * 1000 * 1000 };
+enum { PEM_MOST = 1 << 20, LOOK_NS = 200 * 1000 * 1000, BEAT_LOOKS = 10 };
 
 /* --- which jobs --- */
 
@@ -108,13 +109,23 @@ static void print_address(const http_place *at, bool speaks_tls, const char *tok
 /* --- serving --- */
 
 /* Until somebody asks us to leave. */
+static void tell_until(const sigset_t *leave, const page_jobs *jobs, http_feed *feed)
+{
+    const struct timespec pause = {.tv_sec = PAGE_FEED_MS / 1000, .tv_nsec = PAGE_FEED_MS % 1000 * 1000000L};
+    for (int looks = 1; sigtimedwait(leave, NULL, &pause) < 0; looks++) {
+        page_feed_look(feed, jobs->dirs, jobs->n);
+        if (looks % BEAT_LOOKS == 0)
+            http_feed_beat(feed);
+    }
+}
+
 static status serve_at(const args *a, page_jobs *jobs, const http_place *at, const sigset_t *leave, error *err)
 {
     char text[JOBKEY_TEXT];
     const char *token = NULL;
     buf certificate = BUF_INIT, key = BUF_INIT;
     http_server *server = NULL;
-    int signal;
+    http_feed *feed = page_feed_new(jobs->n);
     status st = OK;
     if (args_has(a, "certificate")) {
         TRY_OUT(st, fs_read(args_text(a, "certificate"), PEM_MOST, &certificate, err));
@@ -128,6 +139,7 @@ static status serve_at(const args *a, page_jobs *jobs, const http_place *at, con
                                            .port = at->port,
                                            .handler = page_answer,
                                            .user = jobs,
+                                           .feed = feed,
                                            .token = token,
                                            .certificate = certificate.data,
                                            .key = key.data},
@@ -137,9 +149,10 @@ static status serve_at(const args *a, page_jobs *jobs, const http_place *at, con
     if (st != OK)
         goto out;
     print_address(at, certificate.data, token);
-    sigwait(leave, &signal);
+    tell_until(leave, jobs, feed);
     http_server_stop(&server);
 out:
+    http_feed_free(&feed);
     jobkey_wipe(text, sizeof text);
     buf_fini(&certificate);
     buf_fini(&key);
@@ -204,8 +217,8 @@ const command command_page = {
     .max_operands = COMMAND_OPERANDS,
     .summary = "Show jobs in a browser: curves, tasks, waits, logs, configurations.",
     .about = "Serves a page on this machine's loopback interface, prints its address, and stays until it is "
-             "interrupted. Jobs may run, or have ended; the page looks every two seconds, and lays the curves of "
-             "several over each other. It changes nothing, and reads only what lies in the job dirs. From another "
+             "interrupted. Jobs may run, or have ended; the page is told what changes, and lays the curves of several "
+             "over each other. It changes nothing, and reads only what lies in the job dirs. From another "
              "machine: ssh -L PORT:127.0.0.1:PORT HOST. Prometheus reads /metrics.\n\n"
              "It needs libmicrohttpd (Debian: libmicrohttpd12) when it runs.",
     .flags = flags,

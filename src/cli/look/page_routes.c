@@ -188,6 +188,10 @@ void page_answer(void *user, const http_request *r, http_answer *ret)
             .code = 200, .type = "text/html; charset=utf-8", .text = table_page, .bytes = strlen(table_page)};
         return;
     }
+    if (strcmp(r->path, "/api/events") == 0) {
+        *ret = (http_answer){.code = 200, .type = "text/event-stream", .listens = true};
+        return;
+    }
     if (strcmp(r->path, "/metrics") == 0) {
         tell_metrics(jobs, ret);
         return;

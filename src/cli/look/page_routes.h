@@ -4,6 +4,7 @@
  *
  *   /                                       the page
  *   /api/runs                               [{"dir", "name", "price_per_hour"}]; 0: no price is known
+ *   /api/events                             what changes, as server-sent events (page_feed.h)
  *   /metrics                                for Prometheus (exposition.h)
  *   /api/run/N/status                       job_view_json
  *   /api/run/N/config                       config.json

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 64, HOST_BYTES = 256, PORT_BYTES = 8 };
+enum { HOST_BYTES = 256, PORT_BYTES = 8 };
 
 /* --- what a place says --- */
 
@@ -83,7 +83,7 @@ static int open_at(const struct addrinfo *a, int *ret_fd)
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (a->ai_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0) {
+    if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0) {
         *ret_fd = fd;
         return 0;
     }

@@ -16,15 +16,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-enum { CONNECTION_BYTES = 32 << 10, BLOCK_BYTES = 16 << 10, FORM_BYTES = 256, MINUTE_US = 60 * 1000000 };
+enum {
+    CONNECTION_BYTES = 32 << 10,
+    BLOCK_BYTES = 16 << 10,
+    FORM_BYTES = 256,
+    UNSENT_BYTES = 128 << 10,
+    MINUTE_US = 60 * 1000000
+};
 
 /* --- libmicrohttpd --- */
 
 #define CALLS(X)                                                                                                       \
     X(start_daemon) X(stop_daemon) X(create_response_from_buffer) X(create_response_from_callback)                     \
-    X(add_response_header) X(queue_response) X(destroy_response) X(lookup_connection_value) X(is_feature_supported)
+    X(add_response_header) X(queue_response) X(destroy_response) X(lookup_connection_value) X(is_feature_supported)    \
+    X(suspend_connection) X(resume_connection) X(get_daemon_info)
 
 static struct {
 #define CALL(name) __typeof__(&MHD_##name) name;
@@ -80,6 +88,8 @@ struct http_server {
     void *user;
     const char *const *open_paths;
     access_rule access;
+    http_feed *feed;            /* NULL: nobody listens */
+    unsigned connections;       /* at most */
     bool speaks_tls;
     size_t held;                /* bytes of answers that are on their way */
     log_pace wrong_tokens;
@@ -139,8 +149,47 @@ static void drop_body(void *own)
     free(b);
 }
 
-static struct MHD_Response *respond(http_server *s, http_answer *a)
+/* --- listeners --- */
+
+static void pause_connection(void *connection)
 {
+    mhd.suspend_connection(connection);
+}
+
+static void go_on(void *connection)
+{
+    mhd.resume_connection(connection);
+}
+
+static ssize_t read_listener(void *own, uint64_t from, char *to, size_t most)
+{
+    (void)from;
+    ssize_t n = http_listener_read(own, to, most);
+    return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : n;
+}
+
+static void end_listener(void *own)
+{
+    http_listener_end(own);
+}
+
+static struct MHD_Response *listen_to(http_server *s, struct MHD_Connection *c)
+{
+    static const http_feed_calls calls = {.pause = pause_connection, .go_on = go_on};
+    http_listener *l = http_feed_listen(s->feed, &calls, c);
+    struct MHD_Response *r =
+        mhd.create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_listener, l, end_listener);
+    if (!r)
+        http_listener_end(l);
+    return r;
+}
+
+/* --- sending --- */
+
+static struct MHD_Response *respond(http_server *s, struct MHD_Connection *c, http_answer *a)
+{
+    if (a->listens)
+        return listen_to(s, c);
     if (a->text)
         return mhd.create_response_from_buffer(a->bytes, (void *)(uintptr_t)a->text, MHD_RESPMEM_PERSISTENT);
     held_body *b = xcalloc(1, sizeof *b);
@@ -154,6 +203,13 @@ static struct MHD_Response *respond(http_server *s, http_answer *a)
     return r;
 }
 
+/* So that connections that are kept for later leave room for those that ask now. */
+static bool is_crowded(const http_server *s)
+{
+    const union MHD_DaemonInfo *info = mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    return info && info->num_connections > s->connections / 2;
+}
+
 static enum MHD_Result send_answer(http_server *s, struct MHD_Connection *c, http_answer *a, const extra_header *extra)
 {
     static const char *const headers[][2] = {
@@ -164,7 +220,7 @@ static enum MHD_Result send_answer(http_server *s, struct MHD_Connection *c, htt
          "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src 'self' data:; "
          "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"},
     };
-    struct MHD_Response *r = respond(s, a);
+    struct MHD_Response *r = respond(s, c, a);
     if (!r)
         return MHD_NO; /* no memory: the connection ends */
     mhd.add_response_header(r, "Content-Type", a->type);
@@ -172,6 +228,8 @@ static enum MHD_Result send_answer(http_server *s, struct MHD_Connection *c, htt
         mhd.add_response_header(r, headers[i][0], headers[i][1]);
     if (extra->name)
         mhd.add_response_header(r, extra->name, extra->value);
+    if (!a->listens && is_crowded(s))
+        mhd.add_response_header(r, "Connection", "close");
     enum MHD_Result result = mhd.queue_response(c, (unsigned)a->code, r);
     mhd.destroy_response(r);
     return result;
@@ -223,9 +281,11 @@ static const char *header_of(struct MHD_Connection *c, const char *name)
 static http_answer ask_handler(http_server *s, struct MHD_Connection *c, const char *path)
 {
     http_answer a = {0};
-    if (s->held > HTTP_HELD_MOST)
+    if (s->held + (s->feed ? http_feed_bytes(s->feed) : 0) > HTTP_HELD_MOST)
         return refusal(503, "too much is on its way to others already\n");
     s->handler(s->user, &(http_request){.path = path, .own = c}, &a);
+    if (a.listens && http_feed_listeners(s->feed) >= HTTP_LISTENERS)
+        return refusal(503, "as many listen already as can: ask again every now and then\n");
     return a;
 }
 
@@ -312,19 +372,27 @@ static struct MHD_Daemon *start_blocked(http_server *s, const http_options *o)
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)o->key},
         {MHD_OPTION_END, 0, NULL},
     };
-    unsigned flags = MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ERROR_LOG | (s->speaks_tls ? MHD_USE_TLS : 0);
-    int connections = o->connections ? o->connections : HTTP_CONNECTIONS, idle_s = o->idle_s ? o->idle_s : HTTP_IDLE_S;
+    unsigned flags = MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
+                     (s->speaks_tls ? MHD_USE_TLS : 0);
+    int idle_s = o->idle_s ? o->idle_s : HTTP_IDLE_S;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     struct MHD_Daemon *daemon = mhd.start_daemon(
         flags, 0, NULL, NULL, take_request, s, MHD_OPTION_EXTERNAL_LOGGER, hear_library, s, MHD_OPTION_LISTEN_SOCKET,
-        s->fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        s->fd, MHD_OPTION_CONNECTION_LIMIT, s->connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)idle_s,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)o->per_address, MHD_OPTION_NOTIFY_COMPLETED,
         end_request, NULL, MHD_OPTION_ARRAY, s->speaks_tls ? tls : tls + 2, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
+}
+
+/* What the kernel holds for one that reads nothing; connections have it from their listener. */
+static void bound_unsent(int fd)
+{
+    const int bytes = UNSENT_BYTES;
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
 status http_server_start(const http_options *o, http_server **ret, error *err)
@@ -335,12 +403,15 @@ status http_server_start(const http_options *o, http_server **ret, error *err)
                        .handler = o->handler,
                        .user = o->user,
                        .open_paths = o->open_paths,
+                       .feed = o->feed,
+                       .connections = (unsigned)(o->connections ? o->connections : HTTP_CONNECTIONS),
                        .speaks_tls = o->certificate,
                        .access.needs_token = o->token,
                        .wrong_tokens.period_us = MINUTE_US};
     snprintf(s->access.token, sizeof s->access.token, "%s", o->token ? o->token : "");
     snprintf(s->access.cookie, sizeof s->access.cookie, "tequio-%d", o->port);
     TRY_OUT(st, http_check(s->speaks_tls, err));
+    bound_unsent(s->fd);
     s->daemon = start_blocked(s, o);
     atomic_store(&s->has_begun, true);
     if (!s->daemon)
@@ -358,6 +429,8 @@ void http_server_stop(http_server **s)
 {
     if (!*s)
         return;
+    if ((*s)->feed)
+        http_feed_end((*s)->feed); /* none may be paused when it stops */
     if ((*s)->daemon)
         mhd.stop_daemon((*s)->daemon); /* it closes the socket */
     else

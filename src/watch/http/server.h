@@ -4,7 +4,9 @@
  * says.
  *
  * Bounded are the connections (more wait in the socket's backlog), the memory of each (32 KiB), the time in which
- * nothing moves, and the answers that are on their way (HTTP_HELD_MOST; then 503).
+ * nothing moves, and the answers that are on their way (HTTP_HELD_MOST; then 503). Whoever listens to a feed (feed.h)
+ * keeps its connection until it hangs up or takes nothing for that time; HTTP_LISTENERS do at most, then 503. Once more
+ * than half of all connections are in use each ends with its answer.
  *
  * Threads: the handler runs on the server's, which has all signals blocked and gives way to all others; start and stop
  * belong to one thread.
@@ -14,10 +16,11 @@
 
 #include "common/base/buf.h"
 #include "common/base/error.h"
+#include "watch/http/feed.h"
 
 #include <stdbool.h>
 
-enum { HTTP_CONNECTIONS = 512, HTTP_IDLE_S = 30, HTTP_HELD_MOST = 128 << 20 };
+enum { HTTP_CONNECTIONS = 768, HTTP_LISTENERS = 512, HTTP_IDLE_S = 30, HTTP_HELD_MOST = 128 << 20 };
 
 typedef struct http_request {
     const char *path;       /* "/api/runs", decoded */
@@ -33,6 +36,7 @@ typedef struct http_answer {
     const char *text;       /* kept for ever, with its `bytes`; NULL: `own` is the body */
     size_t bytes;
     buf own;                /* moved in */
+    bool listens;           /* all that the server's feed tells, from now on, in place of a body */
 } http_answer;
 
 typedef void http_handler(void *user, const http_request *r, http_answer *ret);
@@ -44,6 +48,7 @@ typedef struct http_options {
     int port;                       /* where it does */
     http_handler *handler;
     void *user;
+    http_feed *feed;                /* NULL: there is none, and no answer listens */
     const char *token;              /* NULL: none is needed; copied */
     const char *const *open_paths;  /* whoever asks is told of these; NULL at the end; NULL: there are none */
     const char *certificate, *key;  /* PEM, of TLS; NULL: it is not spoken */

@@ -17,12 +17,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CROWD = 200, LARGE = 3 << 20, HUNGRY = 60 };
+enum { CROWD = 200, LARGE = 3 << 20, HUNGRY = 60, TOPICS = 3, EVENT = 256 << 10, TELLS = 400 };
 
 #define TOKEN "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 
 typedef struct scene {
     http_server *server;
+    http_feed *feed;
     int port;
 } scene;
 
@@ -32,23 +33,28 @@ static void answer(void *user, const http_request *r, http_answer *ret)
     const char *word = http_query(r, "word");
     *ret = (http_answer){.code = 200, .type = "text/plain"};
     static const char some[LARGE];
-    if (strcmp(r->path, "/large") == 0)
+    if (strcmp(r->path, "/events") == 0)
+        *ret = (http_answer){.code = 200, .type = "text/event-stream", .listens = true};
+    else if (strcmp(r->path, "/large") == 0)
         buf_add(&ret->own, some, sizeof some);
     else
         buf_addf(&ret->own, "%s %s", r->path, word ? word : "-");
 }
 
-static int set_up_with(void **state, const char *token)
+static int set_up_with(void **state, const char *token, int idle_s)
 {
     static const char *const open_paths[] = {"/healthz", NULL};
     scene *s = xcalloc(1, sizeof *s);
     http_place at = HTTP_NOWHERE;
     error err = ERROR_INIT;
+    s->feed = http_feed_new(TOPICS);
     status st = http_listen("127.0.0.1:0", &at, &err);
     if (st == OK)
         st = http_server_start(&(http_options){.fd = at.fd,
                                                .port = at.port,
                                                .handler = answer,
+                                               .feed = s->feed,
+                                               .idle_s = idle_s,
                                                .token = token,
                                                .open_paths = token ? open_paths : NULL},
                                &s->server, &err);
@@ -57,24 +63,33 @@ static int set_up_with(void **state, const char *token)
     if (st == OK)
         return 0;
     fprintf(stderr, "%s\n", err.text);
+    http_feed_free(&s->feed);
     free(s);
     return -1;
 }
 
 static int set_up(void **state)
 {
-    return set_up_with(state, NULL);
+    return set_up_with(state, NULL, 0);
+}
+
+static int set_up_hasty(void **state)
+{
+    return set_up_with(state, NULL, 1);
 }
 
 static int set_up_locked(void **state)
 {
-    return set_up_with(state, TOKEN);
+    return set_up_with(state, TOKEN, 0);
 }
 
 static int tear_down(void **state)
 {
     scene *s = *state;
     http_server_stop(&s->server);
+    if (s->feed)
+        assert_int_equal(http_feed_listeners(s->feed), 0);
+    http_feed_free(&s->feed);
     free(s);
     return 0;
 }
@@ -202,6 +217,116 @@ static void what_nobody_takes_is_bounded(void **state)
     }
 }
 
+/* --- listeners --- */
+
+/* One that listens, with a buffer of so many bytes, 0: the usual one. */
+static int listen_with(const scene *s, const char *version, int bytes)
+{
+    char text[64];
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)s->port)};
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    if (bytes)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    snprintf(text, sizeof text, "GET /events HTTP/%s\r\nHost: localhost\r\n\r\n", version);
+    say(fd, text);
+    return fd;
+}
+
+/* Reads until `words` have come; what came is in `ret`. */
+static void hear_until(int fd, const char *words, buf *ret)
+{
+    char some[65536];
+    buf_clear(ret);
+    buf_adds(ret, "");
+    while (!memmem(ret->data, ret->size, words, strlen(words))) {
+        ssize_t n = recv(fd, some, sizeof some, 0);
+        assert_true(n > 0);
+        buf_add(ret, some, (size_t)n);
+    }
+}
+
+static void listeners_are_told_the_newest(void **state)
+{
+    const scene *s = *state;
+    buf got = BUF_INIT;
+    http_feed_tell(s->feed, 2, "two", "old");
+    http_feed_tell(s->feed, 0, "zero", "{\"a\": 1}");
+    http_feed_tell(s->feed, 2, "two", "new");
+    int first = listen_with(s, "1.1", 0), second = listen_with(s, "1.1", 0);
+    hear_until(first, "event: two\ndata: new\n\n", &got);
+    assert_memory_equal(got.data, "HTTP/1.1 200 ", 13);
+    assert_non_null(strstr(got.data, "Content-Type: text/event-stream\r\n"));
+    assert_non_null(strstr(got.data, "event: zero\ndata: {\"a\": 1}\n\n"));
+    assert_null(strstr(got.data, "old"));
+    http_feed_tell(s->feed, 2, "two", "new"); /* as it was */
+    http_feed_tell(s->feed, 1, "one", "x");
+    hear_until(first, "event: one\ndata: x\n\n", &got);
+    assert_null(strstr(got.data, "two"));
+    http_feed_beat(s->feed);
+    hear_until(first, "\n:\n\n", &got);
+    hear_until(second, "event: one\ndata: x\n\n", &got);
+    http_feed_forget(s->feed);
+    assert_int_equal(http_feed_bytes(s->feed), 0);
+    close(first);
+    while (http_feed_listeners(s->feed) > 1) /* that it has hung up shows as it is written to */
+        http_feed_beat(s->feed);
+    close(second);
+    buf_fini(&got);
+}
+
+/* However much is told meanwhile, what is kept for it is one event, until it is left, after a second here. */
+static void one_that_reads_nothing_is_left(void **state)
+{
+    const scene *s = *state;
+    buf got = BUF_INIT;
+    char *text = xmalloc(EVENT + 1), last[32] = "";
+    memset(text, 'x', EVENT);
+    text[EVENT] = '\0';
+    int deaf = listen_with(s, "1.1", 4096), hears = listen_with(s, "1.0", 0); /* of which no chunks are made */
+    for (int i = 0; http_feed_listeners(s->feed) < 2; i++)
+        http_feed_beat(s->feed);
+    size_t most = 0;
+    for (int i = 0; i < TELLS || http_feed_listeners(s->feed) > 1; i++) {
+        snprintf(last, sizeof last, "%09d\n\n", i);
+        memcpy(text + EVENT - 9, last, 9);
+        http_feed_tell(s->feed, 0, "large", text);
+        hear_until(hears, last, &got); /* others are told as ever */
+        if (most < http_feed_bytes(s->feed))
+            most = http_feed_bytes(s->feed);
+    }
+    assert_true(most <= 3 * (EVENT + 64)); /* the newest, and what is on its way to the two */
+    close(deaf);
+    close(hears);
+    free(text);
+    buf_fini(&got);
+}
+
+static void too_many_listeners_are_refused(void **state)
+{
+    const scene *s = *state;
+    int fds[HTTP_LISTENERS];
+    buf got = BUF_INIT;
+    http_feed_tell(s->feed, 0, "zero", "x");
+    for (int i = 0; i < HTTP_LISTENERS; i++)
+        fds[i] = listen_with(s, "1.1", 0);
+    for (int i = 0; i < HTTP_LISTENERS; i++)
+        hear_until(fds[i], "data: x\n\n", &got);
+    expect(s, "GET /events", here(s), "HTTP/1.1 503 ", "ask again every now and then\n");
+    int kept = dial(s);
+    say(kept, "GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    hear(kept, &got); /* it ends by itself: connections are few now */
+    assert_non_null(strstr(got.data, "Connection: close\r\n"));
+    http_feed_tell(s->feed, 0, "zero", "y");
+    for (int i = 0; i < HTTP_LISTENERS; i++) {
+        hear_until(fds[i], "data: y\n\n", &got);
+        close(fds[i]);
+    }
+    buf_fini(&got);
+}
+
 /* --- with a token --- */
 
 /* A request with further lines in its head and perhaps a body. */
@@ -228,6 +353,7 @@ static void the_token_lets_in(void **state)
     const scene *s = *state;
     expect_code(s, "GET /a", "\r\n", "401");
     expect_code(s, "GET /", "\r\n", "303");
+    expect_code(s, "GET /events", "\r\n", "401");
     expect_code(s, "GET /healthz", "\r\n", "200");
     expect_code(s, "GET /login", "\r\n", "200");
     expect_code(s, "GET /a", "Authorization: Bearer " TOKEN "\r\n\r\n", "200");
@@ -313,6 +439,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(nobody_is_waited_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_crowd_leaves_it_well, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_nobody_takes_is_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(listeners_are_told_the_newest, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_that_reads_nothing_is_left, set_up_hasty, tear_down),
+        cmocka_unit_test_setup_teardown(too_many_listeners_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_token_lets_in, set_up_locked, tear_down),
         cmocka_unit_test_setup_teardown(a_login_sets_a_cookie, set_up_locked, tear_down),
         cmocka_unit_test_setup_teardown(a_port_in_use_is_refused, set_up, tear_down),

@@ -2,7 +2,8 @@
 /* What is known of each run: its documents, and the points of its curves, which grow as its files do. */
 
 const LOOK_MS = 2000;
-/* {name, dir, price_per_hour, status, config, tasks, files: {metrics, evaluations, timeline}} */
+/* {name, dir, price_per_hour, status, config, tasks, files: {metrics, evaluations, timeline}, marks, logMarks}: by marks
+ * events tell that a file has changed; of logs null: nobody tells that */
 const runs = [];
 
 function element(name, text, className) {
@@ -65,12 +66,28 @@ async function readRun(index) {
     run.tasks = await askJson(`/api/run/${index}/tasks`);
     for (const name of Object.keys(run.files)) await readFile(index, run, name);
     run.config = await askJson(`/api/run/${index}/config`); /* a start may move the job's end */
+    run.logMarks = null;
+}
+
+/* What an event tells of a run, and what it says has changed. */
+async function readChanges(index, told) {
+    const run = runs[index], isNew = (name) => run.marks[name] !== told.files[name];
+    if (told.status) run.status = told.status;
+    if (!told.files) return;
+    for (const name of Object.keys(run.files).filter(isNew)) {
+        await readFile(index, run, name);
+        run.marks[name] = told.files[name];
+    }
+    if (isNew("config")) run.config = await askJson(`/api/run/${index}/config`);
+    run.marks.config = told.files.config;
+    run.tasks = Object.keys(told.logs);
+    run.logMarks = told.logs;
 }
 
 /* One that cannot be read says why, and holds up no other; what was known of it stays. */
-async function lookAtRun(index) {
+async function tryRun(index, read) {
     try {
-        await readRun(index);
+        await read();
         runs[index].trouble = "";
     } catch (why) {
         runs[index].trouble = why.message;

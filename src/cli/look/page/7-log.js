@@ -33,10 +33,18 @@ function timedLines(text) {
     return lines;
 }
 
+const logs = new Map();    /* {mark, lines} by run and task, of those that nothing was told of since */
+
+async function linesOfTask(index, task) {
+    const marks = runs[index].logMarks, mark = marks && marks[task], name = `${index} ${task}`;
+    if (mark && logs.has(name) && logs.get(name).mark === mark) return logs.get(name).lines;
+    const lines = timedLines(await (await ask(`/api/run/${index}/log?task=${encodeURIComponent(task)}`)).text());
+    logs.set(name, { mark, lines });
+    return lines;
+}
+
 async function linesOf(index, tasks) {
-    const texts = await Promise.all(tasks.map(async (task) =>
-        (await ask(`/api/run/${index}/log?task=${encodeURIComponent(task)}`)).text()));
-    const all = texts.flatMap(timedLines);
+    const all = (await Promise.all(tasks.map((task) => linesOfTask(index, task)))).flat();
     return tasks.length > 1 ? all.sort((a, b) => a.at - b.at) : all;
 }
 

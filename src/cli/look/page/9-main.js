@@ -1,4 +1,4 @@
-/* Looks every two seconds, one look after the other, and draws what is there. */
+/* Hears what changes, or, where it cannot, looks every two seconds; and draws what is there, one after the other. */
 
 function fillSelect(select, options) {
     const before = select.value;
@@ -34,31 +34,70 @@ function tell(trouble) {
     byId("trouble").textContent = trouble;
 }
 
-async function lookOnce() {
-    try {
-        for (let i = 0; i < runs.length; i++) await lookAtRun(i);
-        drawRuns();
-        drawCurves();
-        fillSelects();
-        await drawRun();
-        document.title = `tequio: ${runs.map((run) => run.name).join(", ")}`;
-        document.body.dataset.looks = Number(document.body.dataset.looks || 0) + 1;
-        tell("");
-    } catch (why) {
-        tell(`What is shown may be old: ${why.message}`);
-    }
+async function drawAll() {
+    drawRuns();
+    drawCurves();
+    fillSelects();
+    await drawRun();
+    document.title = `tequio: ${runs.map((run) => run.name).join(", ")}`;
+    document.body.dataset.looks = Number(document.body.dataset.looks || 0) + 1;
 }
 
+/* Each comes after the one before: files are read on from where that has come. */
 let looking = Promise.resolve();
 
-/* Looks follow each other: files are read on from where the look before has come. */
-function lookNow() {
-    looking = looking.then(lookOnce);
+function next(work) {
+    looking = looking.then(work).then(drawAll).then(() => tell(""))
+        .catch((why) => tell(`What is shown may be old: ${why.message}`));
     return looking;
 }
 
+function lookNow() {
+    return next(async () => {
+        for (let i = 0; i < runs.length; i++) await tryRun(i, () => readRun(i));
+    });
+}
+
+/* --- events --- */
+
+const LISTEN_AGAIN_MS = 30000; /* after a server that has no room for one more */
+const heard = new Map();       /* the newest of each kind and run that waits to be taken */
+let source = null;
+
+function sayHow(words) {
+    byId("how").textContent = words;
+}
+
+function isHeard() {
+    return source && source.readyState === EventSource.OPEN;
+}
+
+function hear(event) {
+    const told = JSON.parse(event.data), isFirst = heard.size === 0;
+    heard.set(`${event.type} ${told.run}`, told);
+    if (isFirst)
+        next(async () => {
+            const all = [...heard.values()];
+            heard.clear();
+            for (const one of all) await tryRun(one.run, () => readChanges(one.run, one));
+        });
+}
+
+/* One whose connection breaks is opened again by the browser. A page that nobody sees needs none. */
+function listen() {
+    if (source) source.close();
+    source = document.hidden ? null : new EventSource("/api/events");
+    if (!source) return;
+    for (const kind of ["status", "files"]) source.addEventListener(kind, hear);
+    source.onopen = () => sayHow("live");
+    source.onerror = () => {
+        sayHow("looks every two seconds");
+        if (source.readyState === EventSource.CLOSED) setTimeout(listen, LISTEN_AGAIN_MS);
+    };
+}
+
 async function look() {
-    await lookNow();
+    if (!isHeard() && !document.hidden) await lookNow();
     setTimeout(look, LOOK_MS);
 }
 
@@ -75,7 +114,11 @@ async function begin() {
     byId("other").onchange = () => { byId("config-all").open = true; drawConfig(); };
     for (const form of document.forms) form.onsubmit = () => false;
     for (const run of await askJson("/api/runs"))
-        runs.push({ ...run, files: { metrics: newFile(), evaluations: newFile(), timeline: newFile() } });
+        runs.push({ ...run, marks: {}, logMarks: null,
+                    files: { metrics: newFile(), evaluations: newFile(), timeline: newFile() } });
+    await lookNow();
+    document.onvisibilitychange = listen;
+    listen();
     await look();
 }
 

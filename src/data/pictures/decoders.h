@@ -7,6 +7,10 @@
 MUST_USE status decode_jpeg_head(const unsigned char *data, size_t bytes, picture_head *ret, error *err);
 MUST_USE status decode_jpeg(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret,
                             error *err);
+/* Of the picture at least the part *has, which becomes the part that *ret is; pixels beyond what was asked for may be
+ * others. NULL: of the whole picture. */
+MUST_USE status decode_jpeg_part(const unsigned char *data, size_t bytes, const picture_decoding *how,
+                                 picture_box *has, picture *ret, error *err);
 MUST_USE status decode_png_head(const unsigned char *data, size_t bytes, picture_head *ret, error *err);
 MUST_USE status decode_png(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret,
                            error *err);

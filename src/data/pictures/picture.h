@@ -48,6 +48,16 @@ MUST_USE status picture_read_head(const unsigned char *data, size_t bytes, pictu
 MUST_USE status picture_decode(const unsigned char *data, size_t bytes, const picture_decoding *how, picture *ret,
                                error *err);
 
+/* Its sides when it is decoded that way. */
+void picture_sides(const picture_head *head, const picture_decoding *how, int32_t *ret_width, int32_t *ret_height);
+
+/* The same pixels, but only those of `part` count: *ret_has, which holds it, is what *ret is of the picture. Of a JPEG
+ * other rows and columns are not computed, as far as no bit of the part depends on that, and what lies below it is not
+ * read: damage there is not seen, but that the file is cut off. `head` is that of the file. */
+MUST_USE status picture_decode_part(const unsigned char *data, size_t bytes, const picture_head *head,
+                                    const picture_decoding *how, const picture_box *part, picture *ret,
+                                    picture_box *ret_has, error *err);
+
 /* Turns it as EXIF's number says, 2 to 8. E_NOMEM. */
 MUST_USE status picture_turn(picture *p, int32_t orientation, error *err);
 

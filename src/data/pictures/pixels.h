@@ -14,6 +14,11 @@ typedef struct picture {
     unsigned char *pixels;          /* [height][width][channels] */
 } picture;
 
+/* A rectangle of pixels. */
+typedef struct picture_box {
+    int32_t x, y, width, height;
+} picture_box;
+
 /* A JPEG of such sides may be decoded at so many eighths, 8, 4, 2 or 1, while no side gets shorter than `shortest`;
  * 0: at its size. */
 int32_t picture_eighths(int32_t width, int32_t height, int32_t shortest);

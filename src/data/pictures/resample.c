@@ -29,14 +29,26 @@ static double triangle(double x)
     return x < 1.0 ? 1.0 - x : 0.0;
 }
 
+static double support_of(double scale)
+{
+    return scale < 1.0 ? 1.0 : scale;
+}
+
+/* Of `old` pixels those that make new pixel `at`. */
+static void find_ends(int32_t at, int32_t old, double scale, int32_t *ret_first, int32_t *ret_end)
+{
+    double center = (at + 0.5) * scale, support = support_of(scale);
+    int32_t first = (int32_t)(center - support + 0.5), end = (int32_t)(center + support + 0.5);
+    *ret_first = first < 0 ? 0 : first;
+    *ret_end = end > old ? old : end;
+}
+
 /* New pixel `at`, whose weights are in `scratch`. */
 static void find_taps(taps *t, double *scratch, int32_t i, int32_t at, int32_t old, double scale)
 {
-    double support = scale < 1.0 ? 1.0 : scale;
-    double center = (at + 0.5) * scale, inverse = 1.0 / support, sum = 0.0;
-    int32_t first = (int32_t)(center - support + 0.5), end = (int32_t)(center + support + 0.5);
-    first = first < 0 ? 0 : first;
-    end = end > old ? old : end;
+    double center = (at + 0.5) * scale, inverse = 1.0 / support_of(scale), sum = 0.0;
+    int32_t first, end;
+    find_ends(at, old, scale, &first, &end);
     for (int32_t k = 0; k < end - first; k++) {
         scratch[k] = triangle((k + first - center + 0.5) * inverse);
         sum += scratch[k];
@@ -52,8 +64,8 @@ static void find_taps(taps *t, double *scratch, int32_t i, int32_t at, int32_t o
 /* Of `n` new pixels from `begin` on, where `old` ones become `new`. */
 static taps make_taps(int32_t old, int32_t new, int32_t begin, int32_t n)
 {
-    double scale = (double)old / new, support = scale < 1.0 ? 1.0 : scale;
-    taps t = {.most = (int32_t)ceil(support) * 2 + 1};
+    double scale = (double)old / new;
+    taps t = {.most = (int32_t)ceil(support_of(scale)) * 2 + 1};
     t.first = xcalloc((size_t)n, sizeof *t.first);
     t.n = xcalloc((size_t)n, sizeof *t.n);
     t.weights = xcalloc((size_t)n * (size_t)t.most, sizeof *t.weights);
@@ -70,11 +82,12 @@ static unsigned char to_byte(int32_t sum)
     return (unsigned char)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
 }
 
-static void narrow_grey(const taps *t, int32_t width, const unsigned char *in, unsigned char *out)
+/* A row of pixels; that of which the part begins stands at `begin`. */
+static void narrow_grey(const taps *t, int32_t width, const unsigned char *in, int32_t begin, unsigned char *out)
 {
     for (int32_t x = 0; x < width; x++) {
         const int32_t *w = t->weights + (size_t)x * (size_t)t->most;
-        const unsigned char *p = in + t->first[x];
+        const unsigned char *p = in + (begin + t->first[x]);
         int32_t sum = 1 << (PRECISION - 1);
         for (int32_t k = 0; k < t->n[x]; k++)
             sum += p[k] * w[k];
@@ -82,11 +95,11 @@ static void narrow_grey(const taps *t, int32_t width, const unsigned char *in, u
     }
 }
 
-static void narrow_colour(const taps *t, int32_t width, const unsigned char *in, unsigned char *out)
+static void narrow_colour(const taps *t, int32_t width, const unsigned char *in, int32_t begin, unsigned char *out)
 {
     for (int32_t x = 0; x < width; x++) {
         const int32_t *w = t->weights + (size_t)x * (size_t)t->most;
-        const unsigned char *p = in + 3 * (size_t)t->first[x];
+        const unsigned char *p = in + 3 * (size_t)(begin + t->first[x]);
         int32_t red = 1 << (PRECISION - 1), green = red, blue = red;
         for (int32_t k = 0; k < t->n[x]; k++, p += 3) {
             red += p[0] * w[k];
@@ -137,10 +150,9 @@ static void narrow_rows(const picture *p, const picture_box *from, const picture
     }
     taps t = make_taps(from->width, width, window->x, window->width);
     for (int32_t y = 0; y < n; y++) {
-        const unsigned char *in = p->pixels + ((size_t)(from->y + first + y) * (size_t)p->width + (size_t)from->x) *
-                                                  (size_t)p->channels;
+        const unsigned char *in = p->pixels + (size_t)(from->y + first + y) * (size_t)p->width * (size_t)p->channels;
         unsigned char *out = ret + (size_t)y * (size_t)window->width * (size_t)p->channels;
-        (p->channels == 1 ? narrow_grey : narrow_colour)(&t, window->width, in, out);
+        (p->channels == 1 ? narrow_grey : narrow_colour)(&t, window->width, in, from->x, out);
     }
     taps_fini(&t);
 }
@@ -166,4 +178,26 @@ status picture_resample(const picture *p, const picture_box *from, int32_t width
     free(sums);
     taps_fini(&t);
     return st;
+}
+
+/* Along one axis: of the new pixels begin .. begin + n - 1. */
+static void find_reads(int32_t old, int32_t new, int32_t begin, int32_t n, int32_t *ret_first, int32_t *ret_n)
+{
+    int32_t first = begin, end = begin + n, unused;
+    if (old != new) {
+        find_ends(begin, old, (double)old / new, &first, &unused);
+        find_ends(begin + n - 1, old, (double)old / new, &unused, &end);
+    }
+    *ret_first = first;
+    *ret_n = end - first;
+}
+
+picture_box picture_resample_reads(const picture_box *from, int32_t width, int32_t height, const picture_box *window)
+{
+    picture_box b;
+    find_reads(from->width, width, window->x, window->width, &b.x, &b.width);
+    find_reads(from->height, height, window->y, window->height, &b.y, &b.height);
+    b.x += from->x;
+    b.y += from->y;
+    return b;
 }

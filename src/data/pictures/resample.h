@@ -11,13 +11,13 @@
 
 #include "data/pictures/picture.h"
 
-typedef struct picture_box {
-    int32_t x, y, width, height;
-} picture_box;
-
 /* The part `from` of a picture is brought to width x height, and of that the part `window` is given: `ret` is
- * [window.height][window.width][channels]. Both boxes lie inside. E_NOMEM. */
+ * [window.height][window.width][channels]. Both boxes lie inside; but of `from` only what picture_resample_reads says
+ * must be there, so its corner may lie at negative coordinates of `p`, which is a part of the picture then. E_NOMEM. */
 MUST_USE status picture_resample(const picture *p, const picture_box *from, int32_t width, int32_t height,
                                  const picture_box *window, unsigned char *ret, error *err);
+
+/* Which pixels of the picture that reads. */
+picture_box picture_resample_reads(const picture_box *from, int32_t width, int32_t height, const picture_box *window);
 
 #endif

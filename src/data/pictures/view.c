@@ -28,12 +28,13 @@ typedef struct layout {
     picture_box from;               /* the part of the old one that it is made of */
 } layout;
 
-static layout lay_out(const picture_view *v, const picture *p)
+/* Of a picture of those sides. */
+static layout lay_out(const picture_view *v, int32_t of_width, int32_t of_height)
 {
-    layout l = {v->width, v->height, {0, 0, v->width, v->height}, {0, 0, p->width, p->height}};
+    layout l = {v->width, v->height, {0, 0, v->width, v->height}, {0, 0, of_width, of_height}};
     if (v->resize == 0)
         return l;
-    int64_t width = p->width, height = p->height, side = v->resize;
+    int64_t width = of_width, height = of_height, side = v->resize;
     l.width = (int32_t)(width <= height ? side : side * width / height);
     l.height = (int32_t)(width <= height ? side * height / width : side);
     l.window.x = middle_of(l.width, v->width);
@@ -68,46 +69,78 @@ static void part_channels(const unsigned char *in, int32_t from, const picture_v
 }
 
 /* The part that is drawn gets the whole size. */
-static layout lay_out_part(const picture_view *v, const picture_draws *draws, const picture *p)
+static layout lay_out_part(const picture_view *v, const picture_draws *draws, int32_t width, int32_t height)
 {
     return (layout){v->width, v->height, {0, 0, v->width, v->height},
-                    picture_changes_crop(&v->changes, draws, p->width, p->height)};
+                    picture_changes_crop(&v->changes, draws, width, height)};
 }
 
-static layout lay_out_drawn(const picture_view *v, const picture_draws *draws, const picture *p)
+static layout lay_out_drawn(const picture_view *v, const picture_draws *draws, int32_t width, int32_t height)
 {
-    layout l = v->changes.crops ? lay_out_part(v, draws, p) : lay_out(v, p);
+    if (!draws)
+        return lay_out(v, width, height);
+    layout l = v->changes.crops ? lay_out_part(v, draws, width, height) : lay_out(v, width, height);
     if (v->changes.pads)
         l.window = picture_changes_window(&v->changes, draws, v->width, v->height, l.width, l.height);
     return l;
 }
 
-status picture_view_show(const picture_view *v, const picture_draws *draws, picture *p, unsigned char *ret, error *err)
+/* Of the picture in its new size, what of the window has pixels. */
+static picture_box kept(const layout *l, const picture_box *at)
+{
+    return (picture_box){l->window.x + at->x, l->window.y + at->y, at->width, at->height};
+}
+
+/* Of a picture laid out as `l` says *p is the part whose corner is (x, y), or all of it. */
+static status show(const picture_view *v, const layout *l, picture *p, int32_t x, int32_t y, unsigned char *ret,
+                   error *err)
 {
     void *room = NULL;
     size_t n = (size_t)v->width * (size_t)v->height;
+    picture_box at = covered(l), window = kept(l, &at);
+    picture_box from = {l->from.x - x, l->from.y - y, l->from.width, l->from.height};
     if (v->channels == 1 && p->channels != 1)
         make_grey(p);
-    layout l = draws ? lay_out_drawn(v, draws, p) : lay_out(v, p);
-    picture_box at = covered(&l), from = {l.window.x + at.x, l.window.y + at.y, at.width, at.height};
     if (at.width < v->width || at.height < v->height)
         memset(ret, v->changes.fill, n * (size_t)v->channels);
     if (at.width == 0 || at.height == 0)
         return OK;
     TRY(mem_alloc(n * (size_t)p->channels, "a picture", &room, err));
-    status st = picture_resample(p, &l.from, l.width, l.height, &from, room, err);
+    status st = picture_resample(p, &from, l->width, l->height, &window, room, err);
     if (st == OK)
         part_channels(room, p->channels, v, &at, ret);
     mem_free(room);
     return st;
 }
 
+status picture_view_show(const picture_view *v, const picture_draws *draws, picture *p, unsigned char *ret, error *err)
+{
+    layout l = lay_out_drawn(v, draws, p->width, p->height);
+    return show(v, &l, p, 0, 0, ret, err);
+}
+
+/* Which part of the picture is looked at; all, where nothing is: a damaged one is to be found. */
+static picture_box looked_at(const layout *l, int32_t width, int32_t height)
+{
+    picture_box at = covered(l), window = kept(l, &at);
+    if (at.width == 0 || at.height == 0)
+        return (picture_box){0, 0, width, height};
+    return picture_resample_reads(&l->from, l->width, l->height, &window);
+}
+
 status picture_view_take(const picture_view *v, const picture_draws *draws, const unsigned char *data, size_t bytes,
                          unsigned char *ret, error *err)
 {
+    picture_head head;
     picture p;
-    TRY(picture_decode(data, bytes, &v->decoding, &p, err));
-    status st = picture_view_show(v, draws, &p, ret, err);
+    picture_box has;
+    int32_t width, height;
+    TRY(picture_read_head(data, bytes, &head, err));
+    picture_sides(&head, &v->decoding, &width, &height);
+    layout l = lay_out_drawn(v, draws, width, height);
+    picture_box part = looked_at(&l, width, height);
+    TRY(picture_decode_part(data, bytes, &head, &v->decoding, &part, &p, &has, err));
+    status st = show(v, &l, &p, has.x, has.y, ret, err);
     picture_fini(&p);
     return st;
 }

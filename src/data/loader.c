@@ -10,7 +10,9 @@
 #include "data/data.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/thread.h"
+#include "common/live/recorder.h"
 #include "data/batch_lengths.h"
 #include "data/bucketing.h"
 #include "data/making.h"
@@ -34,6 +36,7 @@ typedef struct buffer {
     bool has_taker;    /* there is one */
     int64_t begun;     /* FILLING: so many examples */
     int readers;       /* and so many threads are at them */
+    int64_t begun_us;  /* when it was begun */
     int64_t failed_at; /* the first of the examples that cannot be read; batch.slot.n: none */
     status result;
     error reason;
@@ -155,6 +158,7 @@ static void want(loader *l, buffer *b, const step_slot *slot)
 static void choose_unlocked(loader *l, buffer *b)
 {
     b->state = CHOOSING;
+    b->begun_us = clock_us();
     error_clear(&b->reason);
     pthread_mutex_unlock(&l->lock);
     status st = choose_examples(l, b, &b->reason);
@@ -205,6 +209,9 @@ static void fill(loader *l, buffer *b, char *scratch)
         if (b->result == OK)
             mix_unlocked(l, b, scratch);
         b->state = READY;
+        int64_t now = clock_us();
+        RECORDER_NOTE(.kind = EVENT_BATCH_MADE, .lane = -1, .step = -1, .c = b->batch.slot.batch_id, .at_us = now,
+                      .took_us = now - b->begun_us);
         pthread_cond_broadcast(&l->done);
     }
 }

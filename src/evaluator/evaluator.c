@@ -19,6 +19,7 @@
 #include "common/base/wait_warning.h"
 #include "common/live/counters.h"
 #include "common/live/pulse.h"
+#include "common/live/recorder.h"
 #include "common/store/manifest.h"
 #include "evaluator/damages.h"
 #include "evaluator/evaluation.h"
@@ -228,6 +229,7 @@ static status evaluate_open(evaluator *e, const checkpoint *c, const char *path,
 {
     const manifest *m = checkpoint_manifest(c);
     int64_t begin = clock_us();
+    RECORDER_BEGIN(0, .kind = EVENT_EVALUATE, .lane = -1, .step = m->step, .at_us = begin);
     if (!e->files_checked)
         TRY(outlast_disk(e, check_files, NULL, err));
     e->files_checked = true;
@@ -244,6 +246,7 @@ static status evaluate_open(evaluator *e, const checkpoint *c, const char *path,
     TRY(evaluation_run(e->evaluation, &r.metrics, &r.figures, err));
     r.seconds = (double)(clock_us() - begin) * 1e-6;
     counter_add(COUNTER_EVALUATOR_EVALUATIONS, 1);
+    recorder_end(-1, EVENT_EVALUATE, 0, clock_us());
     counter_add(COUNTER_EVALUATOR_EVALUATING, clock_us() - begin);
     counter_set(COUNTER_EVALUATOR_STEP, m->step);
     st = report_on(e, &r, err);
@@ -295,6 +298,7 @@ static status evaluate_step(evaluator *e, int64_t step, error *err)
         e->stumbled = NONE;
         note_whole(e, step);
         st = evaluate_open(e, c, path, err);
+        recorder_drop(-1, EVENT_EVALUATE, 0); /* where it failed */
         if (st == E_LOST) { /* stopped, or what it is of counts no more: the next look tells */
             error_clear(err);
             st = OK;

@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/live/recorder.h"
 #include "common/parts/placement.h"
 #include "common/wire/hello.h"
 
@@ -24,6 +25,7 @@ static status kv_say_hello(kv *k, int32_t s, error *err)
 static status dial(kv *k, int32_t s, error *err)
 {
     TRY(net_dial(k->net, k->servers[s].endpoint, &k->sockets[s], err));
+    recorder_peer(net_peer_number(k->sockets[s], NULL), (task){ROLE_PS, k->first_server + s});
     net_watch_memory(k->sockets[s], &k->memory);
     return OK;
 }

@@ -203,7 +203,7 @@ static status open_sockets(master *m, error *err)
                    err));
     m->servers = xcalloc((size_t)m->o->n_servers, sizeof *m->servers);
     for (int32_t i = 0; i < m->o->n_servers; i++)
-        TRY(net_dial(m->o->net, m->o->servers[i], &m->servers[i].socket, err));
+        TRY(master_dial(m, i, err));
     return OK;
 }
 

@@ -9,6 +9,7 @@
 #include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/live/counters.h"
+#include "common/live/recorder.h"
 #include "optim/settings.h"
 
 #include <math.h>
@@ -102,6 +103,7 @@ static status commit_one(master *m, int64_t step, uint32_t id, error *err)
     if (st != OK)
         return master_cut_over(m, id, st, &why, err);
     LOG_I("CHECKPOINT", "step=%lld", (long long)step);
+    RECORDER_NOTE(.kind = EVENT_COMMIT, .lane = -1, .step = step, .at_us = clock_us());
     master_tell(m, TIMELINE_CHECKPOINT, NULL, "the checkpoint of step %lld is complete", (long long)step);
     counter_add(COUNTER_MASTER_CHECKPOINTS, 1);
     master_disk_took(m);
@@ -180,6 +182,8 @@ static void say_progress(const master *m)
 status master_steps_done(master *m, int64_t before, error *err)
 {
     m->waits.progress_us = clock_us();
+    RECORDER_NOTE(.kind = EVENT_STEP_DONE, .lane = -1, .step = accounting_totals_of(m->accounting)->step,
+                  .at_us = m->waits.progress_us);
     if (before == 0)
         LOG_I("FIRST_STEP", "after=%.3fs", (double)(clock_us() - m->waits.begun_us) / SECOND_US);
     if (m->phase == RUN) {

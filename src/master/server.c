@@ -5,6 +5,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/live/recorder.h"
 
 const char *master_server_name(const master *m, int32_t s, char ret[TASK_NAME])
 {
@@ -25,6 +26,13 @@ void master_say_hello(master *m, server *s)
         LOG_D("SEND", "type=HELLO");
 }
 
+status master_dial(master *m, int32_t i, error *err)
+{
+    TRY(net_dial(m->o->net, m->o->servers[i], &m->servers[i].socket, err));
+    recorder_peer(net_peer_number(m->servers[i].socket, NULL), (task){ROLE_PS, m->o->first_server + i});
+    return OK;
+}
+
 status master_redial(master *m, int32_t i, error *err)
 {
     server *s = &m->servers[i];
@@ -36,7 +44,7 @@ status master_redial(master *m, int32_t i, error *err)
                     "its connection is gone");
     }
     s->welcomed = false;
-    return net_dial(m->o->net, m->o->servers[i], &s->socket, err);
+    return master_dial(m, i, err);
 }
 
 double master_silence_s(const server *s, int64_t now_us)

@@ -35,6 +35,7 @@ typedef struct server {
 const char *master_server_name(const master *m, int32_t s, char ret[TASK_NAME]);
 void master_say_hello(master *m, server *s);
 /* Whatever connection there was to that server, it counts no more. */
+MUST_USE status master_dial(master *m, int32_t server, error *err);
 MUST_USE status master_redial(master *m, int32_t server, error *err);
 /* As our heartbeats have it, too, the last of which had no time to be answered: after a freeze of our own
  * nobody has been silent. */

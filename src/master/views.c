@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/live/recorder.h"
 
 #include <stdlib.h>
 
@@ -50,6 +51,21 @@ static announcement announce(const master *m)
     return a;
 }
 
+static void note_owner(recorder_kind kind, uint32_t slot, const Wire__View__Owner *o)
+{
+    int32_t worker = o->trainer ? -1 : (int32_t)o->worker;
+    RECORDER_NOTE(.kind = kind, .lane = -1, .step = -1, .a = (int32_t)slot, .b = worker, .c = o->lane,
+                  .at_us = clock_us());
+}
+
+static void note_owners(const master *m, const announcement *a)
+{
+    for (int64_t i = 0; i < m->plan.steps.per_step; i++)
+        note_owner(EVENT_OWNER, (uint32_t)i, a->slots[i]);
+    for (size_t i = 0; i < a->n_hedges; i++)
+        note_owner(EVENT_HEDGE, a->hedged[i]->slot, a->hedged[i]->owner);
+}
+
 static void announcement_fini(announcement *a)
 {
     free(a->hedged);
@@ -63,6 +79,7 @@ void master_send_view(master *m, const net_peer *only)
     if (!deal_owners(m->views.deal))
         return;
     announcement a = announce(m);
+    note_owners(m, &a);
     Wire__View v = WIRE__VIEW__INIT;
     v.id = m->views.id;
     v.n_slots = (size_t)m->plan.steps.per_step;

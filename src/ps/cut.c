@@ -4,6 +4,7 @@
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/thread.h"
+#include "common/live/recorder.h"
 #include "ps/throttle.h"
 
 #include <stdio.h>
@@ -129,6 +130,8 @@ static void write_cut(cuts *c, cut *one)
     }
     char *path = xasprintf("%s/%s", one->dir, r->file);
     c->at_work_us = clock_us();
+    RECORDER_BEGIN(1, .kind = EVENT_WRITE_SHARD, .lane = -1, .step = one->version, .a = one->shard,
+                   .at_us = c->at_work_us);
     r->status = shard_write(
         &(shard_request){
             .path = path,
@@ -142,6 +145,7 @@ static void write_cut(cuts *c, cut *one)
             .user = c,
         },
         r->sha256, &r->bytes, &r->error);
+    recorder_end(-1, EVENT_WRITE_SHARD, 1, clock_us());
     free(path);
     free(parts);
 }

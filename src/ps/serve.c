@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/live/counters.h"
+#include "common/live/recorder.h"
 
 #include <stdlib.h>
 
@@ -89,10 +90,15 @@ static void answer_waiting(ps *s, int32_t part)
 {
     pull_list *l = &s->pulls[part];
     for (size_t i = 0; i < l->n;) {
-        if (answer_pull(s, &l->at[i].peer, part, l->at[i].version, l->at[i].floor))
-            l->at[i] = l->at[--l->n];
-        else
+        if (!answer_pull(s, &l->at[i].peer, part, l->at[i].version, l->at[i].floor)) {
             i++;
+            continue;
+        }
+        int64_t now = clock_us();
+        RECORDER_NOTE(.kind = EVENT_PULL_WAITED, .lane = -1, .step = l->at[i].version, .a = part,
+                      .b = (int32_t)net_peer_number(s->socket, &l->at[i].peer), .at_us = now,
+                      .took_us = now - l->at[i].since_us);
+        l->at[i] = l->at[--l->n];
     }
 }
 

@@ -9,6 +9,7 @@
 #include "common/base/log.h"
 #include "common/live/pulse.h"
 #include "common/parts/placement.h"
+#include "common/live/recorder.h"
 #include "common/wire/hello.h"
 #include "common/wire/shards.h"
 #include "optim/settings.h"
@@ -74,6 +75,7 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
         return;
     }
     net_admit(s->socket, m->connection);
+    recorder_peer(net_peer_number(s->socket, &m->from), who);
     if (who.role == ROLE_MASTER) {
         s->chief.differs_us = 0;
         s->chief.peer = m->from;

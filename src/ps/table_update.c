@@ -4,6 +4,9 @@
  */
 #include "ps/table_entry.h"
 
+#include "common/base/clock.h"
+#include "common/live/recorder.h"
+
 #include <string.h>
 
 /* Where nobody votes. */
@@ -142,8 +145,10 @@ static status table_update_apply(table *t, int32_t part, span *root, verdict v, 
     span **out = &e->weights[next & 1];
     span_drop(*out);
     *out = v.skip ? span_hold(e->weights[e->version & 1]) : NULL;
+    RECORDER_BEGIN(0, .kind = EVENT_UPDATE, .lane = -1, .step = next, .a = part, .at_us = clock_us());
     status st = v.skip ? OK : table_update_move(t, part, v, root->floats, out, err);
     if (st == OK) {
+        recorder_end(-1, EVENT_UPDATE, 0, clock_us());
         e->scales[next & 1] = loss_scale_next(&t->o.scaling, entry_scale(e), v.skip);
         e->version = next;
         (void)batch_set_add(&e->applied, e->unit);

@@ -1,13 +1,12 @@
 #include "worker/lane.h"
 
 #include "common/base/alloc.h"
-#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
-#include "common/live/counters.h"
 #include "worker/blame.h"
 #include "worker/inputs.h"
 #include "worker/lane_exec.h"
+#include "worker/lane_times.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,9 +40,7 @@ struct lane {
     size_t variant;                 /* by which */
     lane_next filled;               /* what the engine has for the next one, its weight scaled */
     size_t filled_variant;          /* by which that will be computed */
-    int64_t begin_us;               /* since then... */
-    int64_t waited_us;              /* ...in it, for weights: says nothing about this lane */
-    int64_t loaded_us;              /* ...in it, for examples */
+    lane_times times;
 };
 
 static void lane_grad_is_back(span *s)
@@ -90,9 +87,9 @@ static status lane_build(lane *l, error *err)
 static status lane_need_part(void *user, int32_t part, int64_t *ret_edition, error *err)
 {
     lane *l = user;
-    int64_t begin = clock_us();
+    lane_times_wait(&l->times, EVENT_WAIT_PART, part);
     status st = weights_view_wait(l->o.shared.weights, part, l->now.step, &l->cancel, ret_edition, err);
-    l->waited_us += clock_us() - begin;
+    lane_times_wait_end(&l->times, EVENT_WAIT_PART);
     return st;
 }
 
@@ -148,9 +145,8 @@ static note note_of(const lane *l, note_kind kind, int32_t part)
 
 static void lane_measure(const lane *l, const inputs *in)
 {
-    int64_t us = clock_us() - l->begin_us - l->waited_us;
     slot_report r = {.step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
-                     .examples = l->now.batch.n, .seconds = (double)us * 1e-6};
+                     .examples = l->now.batch.n, .seconds = lane_times_computing_s(&l->times)};
     double count = (double)l->now.batch.n;
     metric_add(&r.metrics, "loss", (double)*in->loss * count, count);
     if (in->right && in->counted)
@@ -183,6 +179,7 @@ static status ready(void *user, int32_t part, const float *grad, error *err)
 {
     lane *l = user;
     const inputs *in = &l->inputs[l->variant];
+    lane_times_ready(&l->times, part);
     TRY(check_loss(l, in, err));
     TRY(check_gradient(l, part, grad, err));
     if (part == flat_reporting_part(l->o.flat))
@@ -191,6 +188,7 @@ static status ready(void *user, int32_t part, const float *grad, error *err)
     if (grad)
         TRY(lane_hand_over(l, l->place.sum, grad, &n, err));
     lane_notes_post(l->o.shared.notes, &n);
+    lane_times_go_on(&l->times);
     return OK;
 }
 
@@ -242,10 +240,10 @@ static status fill_now(lane *l, error *err)
     bool is_filled = l->filled.batch.n == now.batch.n && l->filled.weight == now.weight &&
                      l->filled.batch.batch_id == now.batch.batch_id;
     l->filled.batch.n = 0;
-    int64_t begin = clock_us();
+    lane_times_wait(&l->times, EVENT_LOAD, 0);
     if (!is_filled)
         TRY(lane_fill(l, &now, err));
-    l->loaded_us += clock_us() - begin;
+    lane_times_wait_end(&l->times, EVENT_LOAD);
     l->filled = now;
     return OK;
 }
@@ -296,28 +294,18 @@ static status fill_scaled(lane *l, error *err)
         loader_prefetch(l->loader, &l->now.next[0].batch);
     if (!l->o.scaling.dynamic)
         return OK;
-    int64_t begin = clock_us();
+    lane_times_wait(&l->times, EVENT_WAIT_SCALE, 0);
     status st = weights_view_wait_scale(l->o.shared.weights, l->now.step, &l->cancel, &l->scale, err);
-    l->waited_us += clock_us() - begin;
+    lane_times_wait_end(&l->times, EVENT_WAIT_SCALE);
     return st == OK ? fill_now(l, err) : st;
-}
-
-static void count_slot(const lane *l)
-{
-    counter_add(COUNTER_WORKER_SLOTS, 1);
-    counter_add(COUNTER_WORKER_EXAMPLES, l->now.batch.n);
-    counter_add(COUNTER_WORKER_LOADING, l->loaded_us);
-    counter_add(COUNTER_WORKER_WAITING, l->waited_us);
-    counter_add(COUNTER_WORKER_COMPUTING, clock_us() - l->begin_us - l->loaded_us - l->waited_us);
 }
 
 static status lane_compute(lane *l, error *err)
 {
-    l->begin_us = clock_us();
-    l->waited_us = l->loaded_us = 0;
+    lane_times_slot(&l->times, l->now.step, l->now.slot, &l->now.batch);
     TRY(fill_scaled(l, err));
     TRY(lane_run_slot(l, err));
-    count_slot(l);
+    lane_times_slot_end(&l->times);
     note done = note_of(l, NOTE_DONE, 0);
     lane_notes_post(l->o.shared.notes, &done);
     return OK;
@@ -326,7 +314,7 @@ static status lane_compute(lane *l, error *err)
 /* The next slot, once the borrowed spans of the gradient slab are back; false: stop. */
 static bool next_slot(lane *l)
 {
-    int64_t begin = clock_us();
+    lane_times_idle(&l->times);
     pthread_mutex_lock(&l->lock);
     l->busy = false;
     pthread_cond_broadcast(&l->changed);
@@ -340,7 +328,7 @@ static bool next_slot(lane *l)
         l->busy = true;
     }
     pthread_mutex_unlock(&l->lock);
-    counter_add(COUNTER_WORKER_IDLE, clock_us() - begin);
+    lane_times_idle_end(&l->times);
     return go;
 }
 
@@ -358,6 +346,8 @@ static void *lane_run(void *arg)
     pthread_mutex_unlock(&l->lock);
     while (st == OK && next_slot(l)) {
         st = lane_compute(l, &failure);
+        if (st != OK)
+            lane_times_slot_drop(&l->times);
         if (st != OK && atomic_load(&l->cancel)) {
             error_clear(&failure);
             st = OK;
@@ -383,6 +373,7 @@ status lane_create(const lane_options *options, lane **ret, error *err)
     lane *l = xcalloc(1, sizeof *l);
     l->o = *options;
     l->scale = loss_scale_first(&options->scaling);
+    l->times.lane = options->index;
     snprintf(l->name, sizeof l->name, "lane.%d", options->index);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->changed, NULL);

@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/live/recorder.h"
 
 #include <stdlib.h>
 
@@ -14,7 +15,9 @@ status master_link_dial(master_link *l, const char *endpoint, error *err)
         l->endpoint = xstrdup(endpoint);
     }
     l->welcomed = l->is_up = false;
-    return net_dial(l->net, l->endpoint, &l->socket, err);
+    TRY(net_dial(l->net, l->endpoint, &l->socket, err));
+    recorder_peer(net_peer_number(l->socket, NULL), (task){ROLE_MASTER, 0});
+    return OK;
 }
 
 void master_link_fini(master_link *l, int linger_ms)

@@ -1,6 +1,8 @@
 #include "worker/sync_driver.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/live/recorder.h"
 
 #include <stdlib.h>
 
@@ -122,6 +124,7 @@ status sync_driver_limit(sync_driver *f, int64_t limit, error *err)
 static status version_complete(sync_driver *f, error *err)
 {
     f->held++;
+    RECORDER_NOTE(.kind = EVENT_HELD, .lane = -1, .step = f->held, .at_us = clock_us());
     f->missing = f->o.flat->n_live_parts;
     f->ahead = false;
     f->margin = MARGIN;

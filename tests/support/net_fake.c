@@ -331,6 +331,14 @@ void net_close(net_socket **socket, int linger_ms)
     free(s);
 }
 
+uint32_t net_peer_number(const net_socket *s, const net_peer *peer)
+{
+    uint32_t number = s->is_listener ? 0 : s->dial->id;
+    if (peer && peer->size >= sizeof number)
+        memcpy(&number, peer->id, sizeof number);
+    return number;
+}
+
 const char *net_endpoint(const net_socket *s)
 {
     return s->endpoint;

@@ -116,6 +116,8 @@ MUST_USE status net_dial(net *n, const char *endpoint, net_socket **ret, error *
 void net_close(net_socket **s, int linger_ms);
 
 const char *net_endpoint(const net_socket *s);      /* as bound (real port) or dialled */
+/* The flight recorder's number for a listener's peer or, `peer` NULL, for whom a dial dials. */
+uint32_t net_peer_number(const net_socket *s, const net_peer *peer);
 bool net_is_local(const net_socket *s);             /* a dial over inproc: payloads are shared memory */
 bool net_is_up(const net_socket *s);                /* a dial whose NET_UP was told, or that is local */
 uint64_t net_dropped(const net_socket *s);          /* messages dropped for their shape */

@@ -17,6 +17,7 @@
 #include "common/base/log.h"
 #include "common/base/descriptors.h"
 #include "common/live/counters.h"
+#include "common/live/recorder.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -137,6 +138,8 @@ status socket_open(net *n, int type, net_socket **ret, error *err)
     return OK;
 }
 
+static _Atomic uint32_t n_dials;
+
 status net_dial(net *n, const char *endpoint, net_socket **ret, error *err)
 {
     net_socket *s = NULL;
@@ -144,6 +147,7 @@ status net_dial(net *n, const char *endpoint, net_socket **ret, error *err)
     socket_set(s->socket, ZMQ_RECONNECT_IVL, 20);
     socket_set(s->socket, ZMQ_RECONNECT_IVL_MAX, 500);
     socket_set(s->socket, ZMQ_CONNECT_TIMEOUT, CONNECT_MS);
+    s->peer = atomic_fetch_add(&n_dials, 1) + 1;
     bool is_tcp4 = strncmp(endpoint, NET_TCP4, strlen(NET_TCP4)) == 0;
     if (is_tcp4)
         socket_set(s->socket, ZMQ_IPV6, 0);
@@ -182,6 +186,15 @@ void net_close(net_socket **s, int linger_ms)
     zmq_close((*s)->socket);
     free(*s);
     *s = NULL;
+}
+
+/* Dials count from 1; libzmq's names for who connects are a 0 and a number that begins anywhere. */
+uint32_t net_peer_number(const net_socket *s, const net_peer *peer)
+{
+    uint32_t number = s->peer;
+    if (peer && peer->size > sizeof number)
+        memcpy(&number, peer->id + peer->size - sizeof number, sizeof number);
+    return number;
 }
 
 const char *net_endpoint(const net_socket *s)
@@ -278,6 +291,7 @@ static status send_now(net_socket *s, const net_peer *to, const void *head, span
     size_t bytes = payload ? payload->bytes : 0;
     bool more = bytes > 0;
     extent lent;
+    recorder_message(EVENT_SENT, head, bytes, net_peer_number(s, to));
     counter_add(COUNTER_SENT_MESSAGES, 1);
     counter_add(COUNTER_SENT_BYTES, (int64_t)(NET_HEAD + bytes));
     if (more && shared_lend(s->shared, to, payload, &lent))
@@ -411,6 +425,13 @@ static bool receive_nothing(net_socket *s)
     return false;
 }
 
+static void note_received(const net_socket *s, const net_message *m, size_t bytes)
+{
+    counter_add(COUNTER_RECEIVED_MESSAGES, 1);
+    counter_add(COUNTER_RECEIVED_BYTES, (int64_t)(NET_HEAD + bytes));
+    recorder_message(EVENT_RECEIVED, m->head, bytes, net_peer_number(s, s->is_listener ? &m->from : NULL));
+}
+
 bool net_receive(net_socket *s, net_message *ret)
 {
     if (watch_spares_look(&s->messages))
@@ -420,8 +441,7 @@ bool net_receive(net_socket *s, net_message *ret)
         ret->payload = NULL;
         switch (receive_one(s, ret)) {
         case FRAME_OK:
-            counter_add(COUNTER_RECEIVED_MESSAGES, 1);
-            counter_add(COUNTER_RECEIVED_BYTES, NET_HEAD + (ret->payload ? (int64_t)span_bytes(ret->payload) : 0));
+            note_received(s, ret, ret->payload ? span_bytes(ret->payload) : 0);
             if (s->fault)
                 fault_on_receive(s->fault, ret->head);
             return true;

@@ -59,6 +59,7 @@ struct net_socket {
     int64_t down_at_us; /* dials that were refused: when NET_DOWN is said; 0: not refused */
     refusal refusal;    /* the last one */
     unsigned refusals;  /* set of those that there were; known to whoever reads libzmq's monitor */
+    uint32_t peer;          /* dials: the peer's number for the flight recorder */
     uint64_t dropped;
     atomic_uint_fast64_t n_refused;
     atomic_uint looks;    /* of listeners: how often nothing was there to receive */

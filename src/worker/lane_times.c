@@ -1,0 +1,95 @@
+#include "worker/lane_times.h"
+
+#include "common/base/clock.h"
+#include "common/live/counters.h"
+
+enum { SHORT_US = 10 };     /* next to nothing: it is not noted */
+
+/* A wait, or being idle. */
+static void wait_end(const lane_times *t, recorder_kind what, int depth, int64_t since, int64_t now)
+{
+    if (now - since < SHORT_US)
+        recorder_drop(t->lane, what, depth);
+    else
+        recorder_end(t->lane, what, depth, now);
+}
+
+void lane_times_idle(lane_times *t)
+{
+    t->begin_us = clock_us();
+    RECORDER_BEGIN(0, .kind = EVENT_IDLE, .lane = t->lane, .step = -1, .at_us = t->begin_us);
+}
+
+void lane_times_idle_end(lane_times *t)
+{
+    int64_t now = clock_us();
+    wait_end(t, EVENT_IDLE, 0, t->begin_us, now);
+    counter_add(COUNTER_WORKER_IDLE, now - t->begin_us);
+}
+
+void lane_times_slot(lane_times *t, int64_t step, uint32_t slot, const step_slot *batch)
+{
+    int64_t now = clock_us();
+    *t = (lane_times){.lane = t->lane, .step = step, .batch = batch->batch_id, .examples = batch->n,
+                      .begin_us = now, .since_us = now};
+    RECORDER_BEGIN(0, .kind = EVENT_SLOT, .lane = t->lane, .step = step, .a = (int32_t)slot, .c = t->batch,
+                   .at_us = now);
+}
+
+void lane_times_slot_end(lane_times *t)
+{
+    int64_t now = clock_us();
+    recorder_end(t->lane, EVENT_SLOT, 0, now);
+    counter_add(COUNTER_WORKER_SLOTS, 1);
+    counter_add(COUNTER_WORKER_EXAMPLES, t->examples);
+    counter_add(COUNTER_WORKER_LOADING, t->loaded_us);
+    counter_add(COUNTER_WORKER_WAITING, t->waited_us);
+    counter_add(COUNTER_WORKER_COMPUTING, now - t->begin_us - t->loaded_us - t->waited_us);
+}
+
+void lane_times_slot_drop(const lane_times *t)
+{
+    static const recorder_kind waits[] = {EVENT_WAIT_PART, EVENT_WAIT_SCALE, EVENT_LOAD};
+    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
+        recorder_drop(t->lane, waits[i], 1);
+    recorder_drop(t->lane, EVENT_SLOT, 0);
+}
+
+double lane_times_computing_s(const lane_times *t)
+{
+    return (double)(clock_us() - t->begin_us - t->waited_us) * 1e-6;
+}
+
+static void segment_end(const lane_times *t, int32_t part, bool is_ready, int64_t now)
+{
+    if (now - t->since_us >= SHORT_US)
+        RECORDER_NOTE(.kind = EVENT_SEGMENT, .lane = t->lane, .step = t->step, .a = part, .b = is_ready, .at_us = now,
+                      .took_us = now - t->since_us);
+}
+
+void lane_times_ready(lane_times *t, int32_t part)
+{
+    segment_end(t, part, true, clock_us());
+}
+
+void lane_times_go_on(lane_times *t)
+{
+    t->since_us = clock_us();
+}
+
+void lane_times_wait(lane_times *t, recorder_kind what, int32_t part)
+{
+    int64_t now = clock_us();
+    if (what == EVENT_WAIT_PART)
+        segment_end(t, part, false, now);
+    t->since_us = now;
+    RECORDER_BEGIN(1, .kind = what, .lane = t->lane, .step = t->step, .a = part, .c = t->batch, .at_us = now);
+}
+
+void lane_times_wait_end(lane_times *t, recorder_kind what)
+{
+    int64_t now = clock_us();
+    wait_end(t, what, 1, t->since_us, now);
+    *(what == EVENT_LOAD ? &t->loaded_us : &t->waited_us) += now - t->since_us;
+    t->since_us = now;
+}

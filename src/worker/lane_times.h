@@ -1,0 +1,41 @@
+/*
+ * Where a lane's time goes: within a slot it computes, from one part to the next, and waits for weights and examples;
+ * between slots it is idle. Counters (common/live/counters.def) and the flight recorder (common/live/recorder.h) are
+ * told.
+ *
+ * Threads: a lane's own.
+ */
+#ifndef TEQUIO_WORKER_LANE_TIMES_H
+#define TEQUIO_WORKER_LANE_TIMES_H
+
+#include "common/live/recorder.h"
+#include "common/parts/steps.h"
+
+typedef struct lane_times {
+    int32_t lane;
+    int64_t step, batch, examples;  /* of the slot */
+    int64_t begin_us;               /* of it, or of being idle */
+    int64_t waited_us;              /* in it, for weights: says nothing about this lane */
+    int64_t loaded_us;              /* in it, for examples */
+    int64_t since_us;               /* since then it computes, or waits */
+} lane_times;
+
+void lane_times_idle(lane_times *t);
+void lane_times_idle_end(lane_times *t);
+
+void lane_times_slot(lane_times *t, int64_t step, uint32_t slot, const step_slot *batch);
+void lane_times_slot_end(lane_times *t);
+/* It came to nothing. */
+void lane_times_slot_drop(const lane_times *t);
+double lane_times_computing_s(const lane_times *t);     /* so far, without waits for weights */
+
+/* What was computed since the part before ends where a part's gradient is ready... */
+void lane_times_ready(lane_times *t, int32_t part);
+/* ...and what is computed for the next one begins. */
+void lane_times_go_on(lane_times *t);
+
+/* A wait: EVENT_WAIT_PART, EVENT_WAIT_SCALE or EVENT_LOAD. */
+void lane_times_wait(lane_times *t, recorder_kind what, int32_t part);
+void lane_times_wait_end(lane_times *t, recorder_kind what);
+
+#endif

@@ -326,3 +326,24 @@ const char *kv_server_refused(const kv *k, int32_t server)
 {
     return k->servers[server].refused;
 }
+
+static size_t count_pulls(const kv *k, int32_t server)
+{
+    size_t n = 0;
+    for (int32_t p = 0; k->flat && p < k->flat->n_parts; p++)
+        n += k->placement[p] == server && k->pulls[p].version >= 0;
+    return n;
+}
+
+void kv_describe(const kv *k, int32_t server, kv_link *ret)
+{
+    const server_link *to = &k->servers[server];
+    *ret = (kv_link){
+        .index = k->first_server + server,
+        .is_up = to->welcomed,
+        .in_flight = to->in_flight,
+        .credit = pushes_credit(k, server),
+        .pushes = kv_unacknowledged(k, server),
+        .pulls = count_pulls(k, server),
+    };
+}

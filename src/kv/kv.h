@@ -112,6 +112,16 @@ bool kv_server_is_up(const kv *k, int32_t server);
 const char *kv_server_refused(const kv *k, int32_t server);     /* why we cannot connect; NULL: not known */
 size_t kv_unacknowledged(const kv *k, int32_t server);          /* pushes waiting or in flight */
 
+/* How the connection to a server stands. */
+typedef struct kv_link {
+    int32_t index;              /* of the task in the cluster */
+    bool is_up;
+    size_t in_flight, credit;   /* bytes pushed and not acknowledged, and how many there may be; SIZE_MAX: any */
+    size_t pushes, pulls;       /* under way or waiting */
+} kv_link;
+
+void kv_describe(const kv *k, int32_t server, kv_link *ret);
+
 /* Whether pushes of that step wait or are in flight, and how long any have done so, over the kv's life. */
 bool kv_is_pushing(const kv *k, int64_t step);
 int64_t kv_pushing_us(const kv *k);

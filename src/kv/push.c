@@ -31,13 +31,17 @@ static void rate_count(rate *r, size_t bytes, int64_t now_us)
     r->busy_us = 0;
 }
 
-static bool has_credit(const kv *k, const server_link *to, size_t bytes)
+size_t pushes_credit(const kv *k, int32_t server)
 {
     size_t most = k->credit_bytes;
-    double in_time = to->rate.bytes_per_s * credit_s;
-    if (in_time > 0 && most != SIZE_MAX && in_time < (double)most)
-        most = (size_t)in_time;
-    return !to->in_flight || to->in_flight + bytes <= most;
+    double in_time = k->servers[server].rate.bytes_per_s * credit_s;
+    return in_time > 0 && most != SIZE_MAX && in_time < (double)most ? (size_t)in_time : most;
+}
+
+static bool has_credit(const kv *k, int32_t server, size_t bytes)
+{
+    size_t in_flight = k->servers[server].in_flight;
+    return !in_flight || in_flight + bytes <= pushes_credit(k, server);
 }
 
 /* Acknowledged, or given up. */
@@ -81,7 +85,6 @@ static status push_again(kv *k, push *p, error *err)
 
 status pushes_flow(kv *k, int32_t server, error *err)
 {
-    server_link *to = &k->servers[server];
     for (;;) {
         push *next = NULL;
         for (size_t i = 0; i < k->n_pushes; i++) {
@@ -90,7 +93,7 @@ status pushes_flow(kv *k, int32_t server, error *err)
                 (!next || p->head.part > next->head.part))
                 next = p;
         }
-        if (!next || !to->welcomed || !has_credit(k, to, next->sum->bytes))
+        if (!next || !k->servers[server].welcomed || !has_credit(k, server, next->sum->bytes))
             return OK;
         TRY(push_send(k, next, err));
     }

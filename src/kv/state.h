@@ -78,6 +78,7 @@ void pushes_requeue(kv *k, int32_t server);
  * needed no more. */
 void pushes_outdate(kv *k, int32_t part, int64_t version);
 MUST_USE status pushes_say_again(kv *k, int64_t now_us, error *err);
+size_t pushes_credit(const kv *k, int32_t server);      /* bytes that may be in flight there */
 void pushes_drop(kv *k);        /* all are given up */
 
 #endif

@@ -59,6 +59,21 @@ void master_preempt(master *m, const char *who)
         saver_hurry(m->saver);
 }
 
+/* --- how tasks stand --- */
+
+/* Nothing follows from it, so what makes no sense is dropped. *p moves, if it is kept. */
+static void take_status(master *m, task of, uint64_t life, size_t bytes, ProtobufCMessage **p)
+{
+    error why = ERROR_INIT;
+    char name[TASK_NAME];
+    Wire__Status *said = (Wire__Status *)*p;
+    status st = bytes > STATUS_BYTES_MOST ? FAIL(&why, E_PROTOCOL, "STATUS: %zu bytes", bytes)
+                                          : statuses_take(&m->statuses, of, life, clock_us(), &said, &why);
+    if (st != OK)
+        LOG_D("STATUS", "of=%s dropped: %s", task_name(of, name), why.text);
+    *p = said ? &said->base : NULL;
+}
+
 /* --- dispatch --- */
 
 /* Also the last words of a life that is over and has a successor: what it reports is in the
@@ -99,6 +114,10 @@ static status take_worker_proto(master *m, const net_message *message, const wir
     case WIRE_DELIVERED:
         if (from && m->plan.scheduler->delivered)
             m->plan.scheduler->delivered(m, from, h, (const Wire__Delivered *)p);
+        break;
+    case WIRE_STATUS:
+        if (from)
+            take_status(m, member_task(from), from->life, span_bytes(message->payload), &p);
         break;
     case WIRE_FAILED:
         master_note_failed(m, (const Wire__Stop *)p);
@@ -258,6 +277,9 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
     } else if (h->type == WIRE_HISTOGRAM && runs) {
         st = summaries_take(m->summaries, accounting_events(m->accounting),
                             wire_histogram_version(h), (const Wire__Histogram *)p, err);
+    } else if (h->type == WIRE_STATUS) {
+        task of = {ROLE_PS, m->o->first_server + s};
+        take_status(m, of, m->servers[s].life, span_bytes(message->payload), &p);
     } else if (h->type == WIRE_FAILED) {
         m->servers[s].told = true;
         master_take_failed(m, NULL, (const Wire__Stop *)p);

@@ -127,16 +127,20 @@ static void lease_list_waits(const master *m, double seconds, wait_list *ret)
 {
     lease l;
     if (!leases_lowest(m->leasing.leases, &l)) {
-        wait_list_add(ret, LOG_WARN, "for=%s floor=%lld since=%.1fs",
-                      members_alive(&m->members) ? "checkpoints" : "workers",
+        const char *what = members_alive(&m->members) ? "checkpoints" : "workers";
+        wait_list_add(ret, LOG_WARN, "for=%s floor=%lld since=%.1fs", what,
                       (long long)leases_floor(m->leasing.leases), seconds);
+        wait_list_words(ret, seconds, NULL, "%s", what);
         return;
     }
     const member *one = holder_of(m, &l);
-    char name[TASK_NAME];
-    wait_list_add(ret, LOG_WARN, "for=reports batch=%lld task=%s lane=%u floor=%lld since=%.1fs",
-                  (long long)l.batch, one ? member_name(one, name) : "?", l.lane.lane,
-                  (long long)leases_floor(m->leasing.leases), seconds);
+    char name[TASK_NAME] = "?";
+    if (one)
+        member_name(one, name);
+    wait_list_add(ret, LOG_WARN, "for=reports batch=%lld task=%s lane=%u floor=%lld since=%.1fs", (long long)l.batch,
+                  name, l.lane.lane, (long long)leases_floor(m->leasing.leases), seconds);
+    wait_list_words(ret, seconds, one ? name : NULL, "lane %u of %s to report batch %lld", l.lane.lane, name,
+                    (long long)l.batch);
 }
 
 const scheduler lease_scheduler = {

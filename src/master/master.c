@@ -239,6 +239,7 @@ static void master_unbuild(master *m)
     leases_destroy(&m->leasing.leases);
     batch_set_fini(&m->leasing.applied);
     members_fini(&m->members);
+    statuses_fini(&m->statuses);
     reading_workers_fini(&m->reading);
     wire_declaration_fini(&m->plan.declaration);
     buf_fini(&m->files.facts);

@@ -4,6 +4,7 @@
 #include "common/base/clock.h"
 #include "common/parts/placement.h"
 #include "common/store/live_file.h"
+#include "master/publish_status.h"
 #include "master/state.h"
 #include "metric/metric.h"
 
@@ -89,7 +90,7 @@ static const char *worker_state(const member *one)
                           : "joins";
 }
 
-static json_t *tell_worker(const member *one, int64_t now_us)
+static json_t *tell_worker(const master *m, const member *one, int64_t now_us)
 {
     char name[TASK_NAME];
     json_t *o = json_object();
@@ -101,6 +102,7 @@ static json_t *tell_worker(const member *one, int64_t now_us)
     set_count(o, "computing", one->computing);
     set_count(o, "holds", one->held < 0 ? -1 : one->held);
     set_since(o, "silent_s", one->heard_us, now_us);
+    master_publish_status(m, member_task(one), now_us, o);
     return o;
 }
 
@@ -122,7 +124,7 @@ static json_t *tell_workers(const master *m, int64_t now_us)
         sorted[i] = &m->members.at[i];
     qsort(sorted, n, sizeof *sorted, by_task);
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, tell_worker(sorted[i], now_us));
+        json_array_append_new(list, tell_worker(m, sorted[i], now_us));
     free(sorted);
     return list;
 }
@@ -186,6 +188,7 @@ static json_t *tell_server(const master *m, int32_t i, int64_t now_us)
     if (m->publishing.shard_bytes)
         set_count(o, "bytes", bytes_of(m, i));
     set_since(o, "silent_s", s->heard_us, now_us);
+    master_publish_status(m, (task){ROLE_PS, m->o->first_server + i}, now_us, o);
     return o;
 }
 
@@ -235,6 +238,7 @@ static void tell_waits(const master *m, phase at, int64_t now_us, json_t *o)
         json_array_append_new(list, json_words(waits.at[i].text));
     json_object_set_new(o, "waits", list);
     set_count(o, "waits_left_out", (int64_t)waits.left_out);
+    master_publish_awaits(m, &waits, now_us, o);
 }
 
 static json_t *tell_job(const master *m, phase at, int64_t now_us)
@@ -254,6 +258,7 @@ static json_t *tell_job(const master *m, phase at, int64_t now_us)
         tell_training(m, now_us, o);
     if (m->saver && m->results)
         tell_checkpoints(m, o);
+    json_object_set_new(o, "master", master_publish_self());
     json_object_set_new(o, "workers", tell_workers(m, now_us));
     json_object_set_new(o, "servers", tell_servers(m, now_us));
     tell_slots(m, o);

@@ -37,6 +37,7 @@
 #include "master/servers/vote.h"
 #include "master/shards.h"
 #include "master/shutdown.h"
+#include "master/statuses.h"
 #include "master/tell.h"
 #include "master/turn.h"
 #include "master/views.h"
@@ -90,6 +91,7 @@ struct master {
     log_pace refused_pace;
     error disagreement;             /* why a server does not take us, as it said last */
     publishing publishing;
+    statuses statuses;
     int64_t tick_us, beat_us;
 };
 

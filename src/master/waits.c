@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 
-#define WAIT_LISTED_S 1.0 /* a shorter one is no news */
-
 /* ": and why", or nothing */
 static const char *trouble_of(const server *s, char *text, size_t bytes)
 {
@@ -18,43 +16,56 @@ static const char *trouble_of(const server *s, char *text, size_t bytes)
 
 static void list_gather_waits(const master *m, double waited, wait_list *ret)
 {
-    char trouble[256];
-    for (int32_t i = 0; i < m->o->n_servers; i++)
-        if (!m->servers[i].welcomed)
-            wait_list_add(ret, LOG_WARN, "for=ps.%d endpoint=%s since=%.1fs%s",
-                          m->o->first_server + i, m->o->servers[i], waited,
-                          trouble_of(&m->servers[i], trouble, sizeof trouble));
-    if (!master_all_workers(m))
+    char trouble[256], name[TASK_NAME];
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        if (m->servers[i].welcomed)
+            continue;
+        wait_list_add(ret, LOG_WARN, "for=ps.%d endpoint=%s since=%.1fs%s", m->o->first_server + i, m->o->servers[i],
+                      waited, trouble_of(&m->servers[i], trouble, sizeof trouble));
+        wait_list_words(ret, waited, master_server_name(m, i, name), "%s to come%s", name, trouble);
+    }
+    if (!master_all_workers(m)) {
         wait_list_add(ret, LOG_WARN, "for=workers here=%u of=%d since=%.1fs", members_alive(&m->members),
                       m->o->n_workers, waited);
+        wait_list_words(ret, waited, NULL, "workers, of whom %u of %d are here", members_alive(&m->members),
+                        m->o->n_workers);
+    }
     for (size_t i = 0; i < m->members.n; i++) {
         const member *one = &m->members.at[i];
-        char name[TASK_NAME];
-        if (one->alive && !one->declared)
-            wait_list_add(ret, LOG_WARN, "for=%s to declare what it trains since=%.1fs", member_name(one, name),
-                          waited);
+        if (!one->alive || one->declared)
+            continue;
+        wait_list_add(ret, LOG_WARN, "for=%s to declare what it trains since=%.1fs", member_name(one, name), waited);
+        wait_list_words(ret, waited, name, "%s to declare what it trains", name);
     }
 }
 
 static void list_setup_waits(const master *m, double waited, wait_list *ret)
 {
-    for (int32_t i = 0; i < m->o->n_servers; i++)
-        if (!m->servers[i].ready)
-            wait_list_add(ret, LOG_WARN, "for=ps.%d to be ready %s since=%.1fs", m->o->first_server + i,
-                          m->servers[i].welcomed ? "up" : "not connected", waited);
+    char name[TASK_NAME];
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        if (m->servers[i].ready)
+            continue;
+        wait_list_add(ret, LOG_WARN, "for=ps.%d to be ready %s since=%.1fs", m->o->first_server + i,
+                      m->servers[i].welcomed ? "up" : "not connected", waited);
+        wait_list_words(ret, waited, master_server_name(m, i, name), "%s to be ready", name);
+    }
 }
 
 /* The shards without which a cut that was reached is no checkpoint. False: there are none. */
 static bool list_cut_waits(const master *m, int64_t step, double waited, wait_list *ret)
 {
     bool any = false;
+    char name[TASK_NAME];
     for (int32_t shard = 0; shard < m->o->n_servers; shard++) {
         cut_order order;
+        int32_t acting = m->assign.shards[shard].acting;
         for (size_t at = 0; saver_open_order(m->saver, shard, &at, &order);) {
             if (order.version > step)
                 continue;
             wait_list_add(ret, LOG_WARN, "for=ps.%d shard=%d of checkpoint step=%lld since=%.1fs",
-                          m->o->first_server + m->assign.shards[shard].acting, shard, (long long)order.version, waited);
+                          m->o->first_server + acting, shard, (long long)order.version, waited);
+            wait_list_words(ret, waited, master_server_name(m, acting, name), "%s to write shard %d of checkpoint %lld",
+                            name, shard, (long long)order.version);
             any = true;
         }
     }
@@ -65,23 +76,29 @@ void master_list_step_waits(const master *m, double waited, wait_list *ret)
 {
     int64_t step = accounting_totals_of(m->accounting)->step;
     if (step >= m->views.limit && (list_cut_waits(m, step, waited, ret) || results_waiting(m->results))) {
-        if (results_waiting(m->results))
+        if (results_waiting(m->results)) {
             wait_list_add(ret, LOG_INFO, "for=evaluation of the epoch before step=%lld since=%.1fs",
                           (long long)step, waited);
+            wait_list_words(ret, waited, "evaluator.0", "the evaluation of the epoch before step %lld",
+                            (long long)step);
+        }
         return;
     }
     char missing[128];
     accounting_missing(m->accounting, missing, sizeof missing);
     wait_list_add(ret, LOG_WARN, "for=reports step=%lld slots=%s workers=%u since=%.1fs", (long long)step, missing,
                   members_alive(&m->members), waited);
+    wait_list_words(ret, waited, NULL, "reports of slots %s of step %lld", missing, (long long)step);
 }
 
 static void list_drain_waits(const master *m, double waited, wait_list *ret)
 {
     const char *limit = m->ending.preempted ? "distributed.preempt_grace" : "trainer.final_eval_timeout";
-    if (m->o->evaluates)
-        wait_list_add(ret, LOG_INFO, "for=evaluation of step=%lld since=%.1fs, at most %.0fs", (long long)m->plan.total,
-                      waited, master_option(m, limit));
+    if (!m->o->evaluates)
+        return;
+    wait_list_add(ret, LOG_INFO, "for=evaluation of step=%lld since=%.1fs, at most %.0fs", (long long)m->plan.total,
+                  waited, master_option(m, limit));
+    wait_list_words(ret, waited, "evaluator.0", "the evaluation of step %lld", (long long)m->plan.total);
 }
 
 static int64_t wait_began(const master *m)
@@ -99,6 +116,7 @@ static void list_reading(const master *m, double waited, wait_list *ret)
         const reading_worker *one = &m->reading.at[i];
         wait_list_add(ret, LOG_INFO, "for=%s on host %s since=%.1fs: %s", reading_worker_name(one, name),
                       one->host, waited, one->state.text);
+        wait_list_words(ret, waited, name, "%s to read its data", name);
     }
 }
 

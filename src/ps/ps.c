@@ -213,6 +213,7 @@ static status ps_tick(ps *s, error *err)
     s->tick_us = now + TICK_MS * 1000 / 2;
     show_life(s, now);
     ps_warn_of_waits(s, now);
+    ps_say_status(s, now);
     TRY(ps_ask_to_leave(s, now, err));
     if (s->chief.differs_us && now - s->chief.differs_us > DIFFERS_US)
         return FAIL(err, s->chief.differs.code, "%s", s->chief.differs.text);

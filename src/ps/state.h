@@ -73,6 +73,7 @@ struct ps {
     int64_t counted_us;             /* when its parts were, for counters */
     int64_t tick_us;                /* nothing that time decides is looked at before */
     int64_t said_us;                /* when votes were last said again */
+    int64_t said_status_us;
     uint64_t refused;
     log_pace refused_pace;          /* of strangers' hellos */
 };
@@ -86,6 +87,9 @@ enum { DIFFERS_US = 3 * 1000000 };
 void ps_reply(ps *s, const net_peer *to, wire_head h, span *payload);
 void ps_reply_proto(ps *s, const net_peer *to, wire_head h, const ProtobufCMessage *m);
 void ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, const char *text);
+
+/* status.c: to the master, now and then */
+void ps_say_status(ps *s, int64_t now_us);
 
 /* serve.c */
 MUST_USE status ps_on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err);

@@ -6,6 +6,7 @@
 #ifndef TEQUIO_PS_WAITS_H
 #define TEQUIO_PS_WAITS_H
 
+#include "common/base/wait_list.h"
 #include "common/base/wait_warning.h"
 
 typedef struct ps ps;
@@ -18,5 +19,7 @@ typedef struct server_waits {
 
 /* Says which waits are longer than wait_warning. */
 void ps_warn_of_waits(ps *s, int64_t now_us);
+/* What it waits for now; nothing of what has just begun. */
+void ps_list_waits(const ps *s, int64_t now_us, wait_list *ret);
 
 #endif

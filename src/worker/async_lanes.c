@@ -104,6 +104,25 @@ kv *async_lanes_kv(const async_lanes *c)
     return async_lane_kv(c->lanes[0]);
 }
 
+static size_t plus(size_t a, size_t b)
+{
+    return a > SIZE_MAX - b ? SIZE_MAX : a + b;
+}
+
+void async_lanes_describe(const async_lanes *c, int32_t server, kv_link *ret)
+{
+    kv_describe(async_lane_kv(c->lanes[0]), server, ret);
+    for (int32_t i = 1; i < c->n; i++) {
+        kv_link one;
+        kv_describe(async_lane_kv(c->lanes[i]), server, &one);
+        ret->is_up &= one.is_up;
+        ret->in_flight += one.in_flight;
+        ret->credit = plus(ret->credit, one.credit);
+        ret->pushes += one.pushes;
+        ret->pulls += one.pulls;
+    }
+}
+
 bool async_lanes_is_waiting(const async_lanes *c, int64_t *ret_batch, int32_t *ret_part)
 {
     bool any = false;

@@ -35,6 +35,8 @@ net_socket *const *async_lanes_sockets(async_lanes *c);
 int64_t async_lanes_reported(const async_lanes *c); /* batches, in this era */
 bool async_lanes_is_computing(const async_lanes *c);
 kv *async_lanes_kv(const async_lanes *c); /* one of them: who is a part's server, is it up */
+/* How the connections of all lanes to a server stand, together. */
+void async_lanes_describe(const async_lanes *c, int32_t server, kv_link *ret);
 /* The lowest batch that waits for weights, and its first part missing; false: none waits. */
 bool async_lanes_is_waiting(const async_lanes *c, int64_t *ret_batch, int32_t *ret_part);
 

@@ -8,6 +8,7 @@
 #ifndef TEQUIO_WORKER_MODE_H
 #define TEQUIO_WORKER_MODE_H
 
+#include "common/base/wait_list.h"
 #include "kv/kv.h"
 #include "worker/sync_driver.h"
 
@@ -57,7 +58,8 @@ typedef struct worker_mode {
                                                      * or the like */
     /* A number that changes with every step or batch done. *ret_busy: a lane computes, and does not wait. */
     int64_t (*progress)(const struct worker *w, bool *ret_busy);
-    void (*say_wait)(const struct worker *w, double waited);        /* for what the lanes wait */
+    void (*list_waits)(const struct worker *w, double waited, wait_list *ret);      /* for what the lanes wait */
+    void (*describe)(const struct worker *w, int32_t server, kv_link *ret);         /* connections to a server */
 } worker_mode;
 
 extern const worker_mode mode_sync, mode_async;

@@ -78,21 +78,29 @@ static int64_t mode_async_progress(const worker *w, bool *ret_busy)
     return async_lanes_reported(w->async_lanes);
 }
 
-static void mode_async_say_wait(const worker *w, double waited)
+static void mode_async_list_waits(const worker *w, double waited, wait_list *ret)
 {
     int64_t batch;
     int32_t part;
     if (!async_lanes_is_waiting(w->async_lanes, &batch, &part)) {
-        LOG_I("WAIT", "for=master since=%.1fs: no batch is leased to us, and %s", waited,
-              worker_unless_silent(w, "it is heard"));
+        wait_list_add(ret, LOG_INFO, "for=master since=%.1fs: no batch is leased to us, and %s", waited,
+                      worker_unless_silent(w, "it is heard"));
+        wait_list_words(ret, waited, "master.0", "a batch to be leased to it");
         return;
     }
-    char *server = worker_describe_server(w, part);
+    char *server = worker_describe_server(w, part), name[TASK_NAME];
     const kv *servers = mode_async_servers_of(w);
     bool is_up = kv_server_is_up(servers, kv_server_of(servers, part));
-    LOG_W("WAIT", "for=%s batch=%lld first=%d since=%.1fs%s", server, (long long)batch, part, waited,
-          is_up ? ": its weights, or batches before this one, are on their way" : "");
+    wait_list_add(ret, LOG_WARN, "for=%s batch=%lld first=%d since=%.1fs%s", server, (long long)batch, part, waited,
+                  is_up ? ": its weights, or batches before this one, are on their way" : "");
+    wait_list_words(ret, waited, worker_name_server(w, part, name), "part %d of %s, for batch %lld", part, name,
+                    (long long)batch);
     free(server);
+}
+
+static void mode_async_describe(const worker *w, int32_t server, kv_link *ret)
+{
+    async_lanes_describe(w->async_lanes, server, ret);
 }
 
 const worker_mode mode_async = {
@@ -107,5 +115,6 @@ const worker_mode mode_async = {
     .held = mode_async_none,
     .computing = mode_async_none,
     .progress = mode_async_progress,
-    .say_wait = mode_async_say_wait,
+    .list_waits = mode_async_list_waits,
+    .describe = mode_async_describe,
 };

@@ -153,22 +153,34 @@ static int64_t mode_sync_progress(const worker *w, bool *ret_busy)
     return step;
 }
 
-static void mode_sync_say_wait(const worker *w, double waited)
+static void mode_sync_list_waits(const worker *w, double waited, wait_list *ret)
 {
     int32_t part, missing = sync_driver_missing(w->sync.driver, &part);
     int64_t step = sync_driver_step(w->sync.driver);
     if (part < 0)
         return;
     if (sync_driver_is_held_back(w->sync.driver)) {
-        LOG_I("WAIT", "for=master step=%lld since=%.1fs: %s", (long long)step, waited,
-              worker_unless_silent(w, "it lets nobody go on yet, for a checkpoint, an evaluation or reports "
-                                      "that it has not got"));
+        wait_list_add(ret, LOG_INFO, "for=master step=%lld since=%.1fs: %s", (long long)step, waited,
+                      worker_unless_silent(w, "it lets nobody go on yet, for a checkpoint, an evaluation or reports "
+                                              "that it has not got"));
+        wait_list_words(ret, waited, "master.0", "the master to let it go on behind step %lld", (long long)step);
         return;
     }
-    char *server = worker_describe_server(w, part);
-    LOG_W("WAIT", "for=%s version=%lld parts_missing=%d first=%d since=%.1fs", server, (long long)step + 1,
-          missing, part, waited);
+    char *server = worker_describe_server(w, part), name[TASK_NAME];
+    wait_list_add(ret, LOG_WARN, "for=%s version=%lld parts_missing=%d first=%d since=%.1fs", server,
+                  (long long)step + 1, missing, part, waited);
+    worker_name_server(w, part, name);
+    if (missing > 1)
+        wait_list_words(ret, waited, name, "part %d of %s at version %lld, and for %d parts more", part, name,
+                        (long long)step + 1, missing - 1);
+    else
+        wait_list_words(ret, waited, name, "part %d of %s at version %lld", part, name, (long long)step + 1);
     free(server);
+}
+
+static void mode_sync_describe(const worker *w, int32_t server, kv_link *ret)
+{
+    kv_describe(mode_sync_servers_of(w), server, ret);
 }
 
 const worker_mode mode_sync = {
@@ -186,5 +198,6 @@ const worker_mode mode_sync = {
     .held = mode_sync_held,
     .computing = mode_sync_computing,
     .progress = mode_sync_progress,
-    .say_wait = mode_sync_say_wait,
+    .list_waits = mode_sync_list_waits,
+    .describe = mode_sync_describe,
 };

@@ -44,7 +44,7 @@ struct worker {
     reports *reports;
     worker_waits waits;
     worker_ending ending;
-    int64_t tick_us;
+    int64_t tick_us, said_status_us;
     log_pace refused_pace;          /* of what servers say */
 };
 
@@ -57,6 +57,9 @@ void worker_unbuild(worker *w);
 /* worker.c: the master's words that end a worker, at whatever it is. */
 void worker_take_stop(worker *w, const Wire__Stop *m);
 MUST_USE status worker_take_refused(worker *w, const Wire__Refused *m, error *err);
+
+/* status.c: to the master, now and then. */
+MUST_USE status worker_say_status(worker *w, int64_t now, error *err);
 
 /* servers.c: kv's hooks. A failure is kept and leaves the loop. */
 void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m);

@@ -28,6 +28,14 @@ char *worker_describe_server(const worker *w, int32_t part)
                      refused ? refused : "");
 }
 
+const char *worker_name_server(const worker *w, int32_t part, char ret[TASK_NAME])
+{
+    kv_link link;
+    const kv *servers = w->mode->kv(w);
+    kv_describe(servers, kv_server_of(servers, part), &link);
+    return task_name((task){ROLE_PS, link.index}, ret);
+}
+
 const char *worker_unless_silent(const worker *w, const char *doing)
 {
     double limit_s = config_f64(w->o->config, "distributed.wait_warning");
@@ -35,33 +43,42 @@ const char *worker_unless_silent(const worker *w, const char *doing)
     return is_silent ? "there is no word from it" : doing;
 }
 
-static void waits_say_wait(worker *w, double waited)
+static void list_master_wait(const worker *w, double waited, wait_list *ret)
+{
+    const char *trouble = master_trouble(w);
+    wait_list_add(ret, LOG_WARN, "for=master endpoint=%s since=%.1fs%s%s",
+                  w->master.endpoint ? w->master.endpoint : "?", waited, trouble ? ": " : "", trouble ? trouble : "");
+    wait_list_words(ret, waited, "master.0", "the master");
+}
+
+static void list_master_silence(const worker *w, double silent, wait_list *ret)
+{
+    const char *trouble = master_trouble(w);
+    wait_list_add(ret, LOG_WARN, "for=master endpoint=%s since=%.1fs: %s",
+                  w->master.endpoint ? w->master.endpoint : "?", silent, trouble ? trouble : "no word from it");
+    wait_list_words(ret, silent, "master.0", "a word from the master");
+}
+
+/* No step was completed for so long, and none is computed. */
+static void list_progress_waits(const worker *w, double waited, wait_list *ret)
 {
     if (w->master.identity.job_id && !w->master.welcomed)
         return; /* it is the master's silence that is spoken of */
     if (!w->master.socket || !w->master.welcomed) {
-        const char *trouble = master_trouble(w);
-        LOG_W("WAIT", "for=master endpoint=%s since=%.1fs%s%s", w->master.endpoint ? w->master.endpoint : "?",
-              waited, trouble ? ": " : "", trouble ? trouble : "");
+        list_master_wait(w, waited, ret);
         return;
     }
     if (!w->has_view) {
-        LOG_W("WAIT", "for=view since=%.1fs: %s", waited,
-              worker_unless_silent(w, "the master waits for other tasks"));
+        wait_list_add(ret, LOG_WARN, "for=view since=%.1fs: %s", waited,
+                      worker_unless_silent(w, "the master waits for other tasks"));
+        wait_list_words(ret, waited, "master.0", "the master to begin, which waits for other tasks");
         return;
     }
-    w->mode->say_wait(w, waited);
+    w->mode->list_waits(w, waited, ret);
 }
 
-void worker_warn_of_waits(worker *w, int64_t now)
+static void note_progress(worker *w, int64_t now)
 {
-    double silent, limit_s = config_f64(w->o->config, "distributed.wait_warning");
-    double silence_limit_s = wait_warning_of_heartbeat(limit_s);
-    if (w->master.identity.job_id &&
-        wait_warning_due(&w->waits.master, now, w->master.heard_us, silence_limit_s, &silent))
-        LOG_W("WAIT", "for=master endpoint=%s since=%.1fs: %s",
-              w->master.endpoint ? w->master.endpoint : "?", silent,
-              master_trouble(w) ? master_trouble(w) : "no word from it");
     int64_t step = -1;
     bool computing = false;
     if (w->has_view)
@@ -70,9 +87,29 @@ void worker_warn_of_waits(worker *w, int64_t now)
         w->waits.seen_step = step;
         w->waits.progress_us = now;
     }
-    double waited;
+}
+
+void worker_warn_of_waits(worker *w, int64_t now)
+{
+    double waited, limit_s = config_f64(w->o->config, "distributed.wait_warning");
+    wait_list waits = WAIT_LIST_INIT;
+    if (w->master.identity.job_id &&
+        wait_warning_due(&w->waits.master, now, w->master.heard_us, wait_warning_of_heartbeat(limit_s), &waited))
+        list_master_silence(w, waited, &waits);
+    note_progress(w, now);
     if (wait_warning_due(&w->waits.progress, now, w->waits.progress_us, limit_s, &waited))
-        waits_say_wait(w, waited);
+        list_progress_waits(w, waited, &waits);
+    wait_list_log(&waits);
+}
+
+void worker_list_waits(const worker *w, int64_t now, wait_list *ret)
+{
+    double silent = (double)(now - w->master.heard_us) / SECOND_US;
+    double waited = (double)(now - w->waits.progress_us) / SECOND_US;
+    if (w->master.identity.job_id && silent >= wait_warning_of_heartbeat(WAIT_LISTED_S))
+        list_master_silence(w, silent, ret);
+    if (waited >= WAIT_LISTED_S)
+        list_progress_waits(w, waited, ret);
 }
 
 /* --- a master that does not answer --- */

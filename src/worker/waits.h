@@ -7,7 +7,9 @@
 #define TEQUIO_WORKER_WAITS_H
 
 #include "common/base/error.h"
+#include "common/base/wait_list.h"
 #include "common/base/wait_warning.h"
+#include "common/cluster/cluster.h"
 
 typedef struct worker worker;
 
@@ -21,10 +23,13 @@ typedef struct worker_waits {
 
 /* "tcp://host:port server=1 up", and why it is not; the caller frees it. */
 char *worker_describe_server(const worker *w, int32_t part);
+const char *worker_name_server(const worker *w, int32_t part, char ret[TASK_NAME]);     /* "ps.1" */
 /* What a master that is heard would be doing; of another nobody knows. */
 const char *worker_unless_silent(const worker *w, const char *doing);
 /* A wait always speaks: called every turn. */
 void worker_warn_of_waits(worker *w, int64_t now);
+/* What it waits for now; nothing of what has just begun. */
+void worker_list_waits(const worker *w, int64_t now, wait_list *ret);
 bool worker_master_is_silent(const worker *w);  /* for heartbeat_timeout */
 
 /* All once a second. */

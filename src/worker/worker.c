@@ -264,6 +264,7 @@ static status worker_tick(worker *w, error *err)
         worker_warn_of_waits(w, now);
     }
     TRY(ask_to_leave(w, now, err));
+    TRY(worker_say_status(w, now, err));
     if (now - w->tick_us < SECOND_US)
         return OK;
     w->tick_us = now;

@@ -177,12 +177,37 @@ static void add_tasks(const json_t *live, buf *ret)
 
 /* --- waits --- */
 
-static void add_waits(const json_t *live, buf *ret)
+/* Of all tasks, in words. */
+static void add_awaits(const json_t *awaits, const json_t *live, buf *ret)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach(awaits, i, one)
+    {
+        buf_addf(ret, "  %s waits for %s since ", inspect_str(one, "task"), inspect_str(one, "words"));
+        add_time(ret, number(one, "since_s", 0));
+        buf_adds(ret, "\n");
+    }
+    if (inspect_int(live, "awaits_left_out") > 0)
+        buf_addf(ret, "  and so do %lld more\n", inspect_int(live, "awaits_left_out"));
+}
+
+/* As a master of an older version tells: its own. */
+static void add_own_waits(const json_t *live, buf *ret)
 {
     size_t i;
     json_t *text;
     json_array_foreach(json_object_get(live, "waits"), i, text)
         buf_addf(ret, "  waits %s\n", json_is_string(text) ? json_string_value(text) : "?");
+}
+
+static void add_waits(const json_t *live, buf *ret)
+{
+    const json_t *awaits = json_object_get(live, "awaits");
+    if (awaits)
+        add_awaits(awaits, live, ret);
+    else
+        add_own_waits(live, ret);
     if (json_object_get(live, "disk_s")) {
         buf_adds(ret, "  the job dir takes nothing since ");
         add_time(ret, number(live, "disk_s", 0));

@@ -9,11 +9,16 @@
 
 #include <stddef.h>
 
-enum { WAIT_TEXT = 256, WAITS_MOST = 32 };
+enum { WAIT_TEXT = 256, WAIT_WORDS = 160, WAIT_WHOM = 24, WAITS_MOST = 32 };
+
+#define WAIT_LISTED_S 1.0   /* a shorter one is no news */
 
 typedef struct wait_said {
     log_level level;
-    char text[WAIT_TEXT];   /* "for=ps.1 to be ready since=7.2s" */
+    double since_s;             /* so long ago it began */
+    char text[WAIT_TEXT];       /* for logs: "for=ps.1 to be ready since=7.2s" */
+    char words[WAIT_WORDS];     /* for people, behind "waits for": "ps.1 to be ready" */
+    char whom[WAIT_WHOM];       /* "ps.1"; empty: no task by name */
 } wait_said;
 
 typedef struct wait_list {
@@ -24,6 +29,8 @@ typedef struct wait_list {
 #define WAIT_LIST_INIT {.n = 0}
 
 void wait_list_add(wait_list *l, log_level level, const char *format, ...) PRINTF_LIKE(3, 4);
+/* The same wait in words, right after it was added; `whom` NULL: no task by name. */
+void wait_list_words(wait_list *l, double since_s, const char *whom, const char *format, ...) PRINTF_LIKE(4, 5);
 /* A line WAIT for each, and one that counts those left out. */
 void wait_list_log(const wait_list *l);
 

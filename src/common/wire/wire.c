@@ -242,6 +242,8 @@ static const ProtobufCMessageDescriptor *descriptor_of(wire_type type)
         return &wire__report__descriptor;
     case WIRE_DELIVERED:
         return &wire__delivered__descriptor;
+    case WIRE_STATUS:
+        return &wire__status__descriptor;
     case WIRE_NORM:
         return &wire__norm__descriptor;
     case WIRE_VERDICT:

@@ -16,10 +16,14 @@ void members_fini(members *m)
     *m = (members){.at = NULL};
 }
 
+task member_task(const member *m)
+{
+    return (task){.role = m->trainer ? ROLE_MASTER : ROLE_WORKER, .index = (int32_t)m->index};
+}
+
 const char *member_name(const member *m, char buffer[TASK_NAME])
 {
-    task t = {.role = m->trainer ? ROLE_MASTER : ROLE_WORKER, .index = (int32_t)m->index};
-    return task_name(t, buffer);
+    return task_name(member_task(m), buffer);
 }
 
 static member *members_find(members *m, bool trainer, uint32_t index)

@@ -93,6 +93,7 @@ void members_all_whole(members *m);
  * nobody is, of all the living. Free the array. */
 hedge_lane *members_lane_list(const members *m, size_t *ret_n);
 
+task member_task(const member *m);
 /* The name people know it by. */
 const char *member_name(const member *m, char buffer[TASK_NAME]);
 

@@ -84,6 +84,20 @@ static void waits_and_silence(void **state)
            "  nothing is told of its tasks yet\n");
 }
 
+static void waits_of_all_tasks(void **state)
+{
+    (void)state;
+    expect(RUNNING,
+           LIVE "\"waits\": [\"for=reports\"], \"awaits_left_out\": 4, \"awaits\": [{\"task\": \"worker.3\", \"whom\": "
+                "\"ps.1\", \"words\": \"part 17 of ps.1 at version 12\", \"since_s\": 7.21, \"usual\": false}, "
+                "{\"task\": \"master.0\", \"words\": \"reports\", \"since_s\": 2}, 5]}",
+           101,
+           HEAD "  worker.3 waits for part 17 of ps.1 at version 12 since 7.2 s\n"
+                "  master.0 waits for reports since 2.0 s\n"
+                "   waits for  since 0.0 s\n"
+                "  and so do 4 more\n");
+}
+
 /* The dir is held while the results are written. */
 static void results_are_written(void **state)
 {
@@ -152,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_and_slots),
         cmocka_unit_test(waits_and_silence),
+        cmocka_unit_test(waits_of_all_tasks),
         cmocka_unit_test(results_are_written),
         cmocka_unit_test(ended),
         cmocka_unit_test(what_happened),

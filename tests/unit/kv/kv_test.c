@@ -103,6 +103,13 @@ static void test_credits_and_order(void **state)
     do_push(s, of[1], 5);
     expect_nothing(s, 0);
     assert_int_equal(kv_unacknowledged(s->kv, 0), 3);
+    kv_link link;
+    kv_describe(s->kv, 0, &link);
+    assert_true(link.is_up && link.index == 0);
+    assert_int_equal(link.in_flight, PART_N * sizeof(float));
+    assert_int_equal(link.credit, 1);
+    assert_int_equal(link.pushes, 3);
+    assert_int_equal(link.pulls, 0);
 
     pushed(s, 0, first);
     wire_head second = expect(s, 0, WIRE_PUSH);
@@ -162,6 +169,9 @@ static void test_pulls(void **state)
     greet(s);
     parts_of(s, 1, of);
     assert_int_equal(kv_pull(s->kv, of[0], 5, NULL), OK);
+    kv_link link;
+    kv_describe(s->kv, 1, &link);
+    assert_true(link.pulls == 1 && link.index == 1 && link.pushes == 0);
     wire_head h = expect(s, 1, WIRE_PULL);
     assert_int_equal(h.part, of[0]);
     assert_int_equal(h.step, 5);

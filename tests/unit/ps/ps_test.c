@@ -14,6 +14,7 @@
 #include "unit/ps/support_server.h"
 
 #include <math.h>
+#include <string.h>
 
 /* --- steps --- */
 
@@ -82,6 +83,37 @@ static void test_pulls_that_wait(void **state)
     hear_weights(&worker, &w);
     hear_pushed(&worker, 1, (tree_node){0, 3});
     whole_fini(&w);
+    end_well(s, &master, &worker);
+}
+
+static const Wire__Status *hear_status(peer *master)
+{
+    hear(master, WIRE_STATUS);
+    return (const Wire__Status *)master->message;
+}
+
+/* The parts that are held, and for what it waits, once it has waited for a while. */
+static void test_how_it_stands(void **state)
+{
+    (void)state;
+    server *s = server_start(NULL);
+    peer master, worker;
+    server_set_up(s, &master, &worker);
+    say(&worker, head_of(WIRE_PULL, 0, 1), NULL, 0);
+    const Wire__Status *m = hear_status(&master);
+    for (int i = 0; i < 5 && m->n_waits == 0; i++)
+        m = hear_status(&master);
+    assert_int_equal(m->n_parts, s->shape.flat->n_live_parts);
+    assert_int_equal(m->n_versions, m->n_parts);
+    assert_int_equal(m->n_pulls, m->n_parts);
+    for (size_t i = 0; i < m->n_parts; i++) {
+        assert_int_equal(m->parts[i], i);
+        assert_int_equal(m->versions[i], 0);
+        assert_int_equal(m->pulls[i], i == 0);
+    }
+    assert_int_equal(m->n_waits, 1);
+    assert_non_null(strstr(m->waits[0]->words, " of step 0, for part 0"));
+    assert_true(m->waits[0]->seconds >= 1 && !m->waits[0]->usual);
     end_well(s, &master, &worker);
 }
 
@@ -362,6 +394,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_of_two_workers),
         cmocka_unit_test(test_pulls_that_wait),
+        cmocka_unit_test(test_how_it_stands),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_what_is_ignored),
         cmocka_unit_test(test_a_new_era_begins_anew),

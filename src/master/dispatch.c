@@ -176,6 +176,19 @@ static void note_life(master *m, member *from, const wire_head *h)
     from->computing_era = h->era;
 }
 
+/* Answers a HEARTBEAT, with what our clock says. */
+static void say_alive(const master *m, const net_message *asked, wire_head alive)
+{
+    ProtobufCMessage *p = NULL;
+    Wire__Alive clocks = WIRE__ALIVE__INIT;
+    if (wire_unpack(WIRE_HEARTBEAT, span_data(asked->payload), span_bytes(asked->payload), &p, NULL) == OK) {
+        clocks.asked_us = ((const Wire__Heartbeat *)p)->clock_us;
+        clocks.clock_us = clock_us();
+    }
+    wire_free(p);
+    master_send(m->listener, &asked->from, alive, &clocks.base);
+}
+
 static status take_worker(master *m, const net_message *message, error *err)
 {
     wire_head h;
@@ -194,7 +207,7 @@ static status take_worker(master *m, const net_message *message, error *err)
         wire_head alive = master_head(m, WIRE_ALIVE);
         wire_set_alive_limit(&alive, m->views.limit);
         wire_set_alive_view(&alive, !from ? WIRE_NO_VIEW : m->phase >= RUN ? m->views.id : 0);
-        master_send(m->listener, &message->from, alive, NULL);
+        say_alive(m, message, alive);
     }
     if (h.type == WIRE_PREEMPT && from)
         master_preempt(m, member_name(from, name));
@@ -215,6 +228,8 @@ static status take_server_welcome(master *m, int32_t s, const wire_head *h, cons
     bool is_new = one->life && one->life != w->life;
     bool was_there = one->welcomed && !is_new;
     bool is_back = m->assign.copies && !assign_needs(&m->assign, s);
+    if (is_new)
+        one->clock = (clock_offset){.n = 0};
     one->life = w->life;
     one->welcomed = true;
     one->told = false;
@@ -290,6 +305,18 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
     return st;
 }
 
+/* Of its clock. */
+static void take_alive(server *from, const net_message *message)
+{
+    ProtobufCMessage *p = NULL;
+    if (wire_unpack(WIRE_ALIVE, span_data(message->payload), span_bytes(message->payload), &p, NULL) != OK)
+        return;
+    const Wire__Alive *alive = (const Wire__Alive *)p;
+    if (alive->asked_us && alive->clock_us)
+        clock_offset_add(&from->clock, alive->asked_us, alive->clock_us, clock_us());
+    wire_free(p);
+}
+
 static status take_server(master *m, int32_t s, const net_message *message, error *err)
 {
     wire_head h;
@@ -307,6 +334,8 @@ static status take_server(master *m, int32_t s, const net_message *message, erro
         return master_take_load(m, s, &h, err);
     if (h.type == WIRE_BACKED && h.era == m->era.identity.era)
         return master_take_backed(m, s, &h, err);
+    if (h.type == WIRE_ALIVE)
+        take_alive(&m->servers[s], message);
     if (h.type == WIRE_ALIVE && wire_alive_view(&h) && m->servers[s].welcomed)
         master_say_hello(m, &m->servers[s]);
     if (h.type == WIRE_ALIVE || h.type == WIRE_PREEMPT || h.type == WIRE_LOAD || h.type == WIRE_BACKED)

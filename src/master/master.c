@@ -49,6 +49,19 @@ static status sync_accounts(master *m, error *err)
     return master_disk(m, st, &why, err);
 }
 
+/* With it a server hears how far our clock is ahead of its own. */
+static void say_heartbeat(const master *m, const server *to)
+{
+    Wire__Heartbeat h = WIRE__HEARTBEAT__INIT;
+    clock_estimate theirs;
+    h.clock_us = clock_us();
+    if (clock_offset_now(&to->clock, h.clock_us, &theirs)) {
+        h.offset_us = -theirs.offset_us;
+        h.error_us = theirs.error_us;
+    }
+    master_send(to->socket, NULL, master_head(m, WIRE_HEARTBEAT), &h.base);
+}
+
 /* A server that is silent is replaced by its standby: that is to be seen soon after its time. */
 static status beat(master *m, int64_t now_us, error *err)
 {
@@ -58,7 +71,7 @@ static status beat(master *m, int64_t now_us, error *err)
     for (int32_t i = 0; i < m->o->n_servers; i++) {
         m->servers[i].unanswered++;
         if (m->servers[i].welcomed)
-            master_send(m->servers[i].socket, NULL, master_head(m, WIRE_HEARTBEAT), NULL);
+            say_heartbeat(m, &m->servers[i]);
     }
     return master_watch_servers(m, now_us, err);
 }
@@ -276,6 +289,7 @@ status master_run(const master_options *options, error *err)
     error mine = ERROR_INIT;
     error *e = err ? err : &mine;
     master m = {.o = options};
+    clock_master_is_here();
     status st = master_build(&m, e);
     if (st == OK)
         st = master_loop(&m, e);

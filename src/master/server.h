@@ -7,6 +7,7 @@
 #define TEQUIO_MASTER_SERVER_H
 
 #include "common/cluster/cluster.h"
+#include "common/live/clock_offset.h"
 #include "common/net/net.h"
 #include "common/parts/holders.h"
 
@@ -27,6 +28,7 @@ typedef struct server {
     int64_t lowest, newest;         /* versions of the parts it acts for; -1: none */
     int64_t heard_us;
     int32_t unanswered;             /* heartbeats since then */
+    clock_offset clock;             /* its, by HEARTBEAT and ALIVE; of this life */
     bool hangs;                     /* said so, and not heard since */
     int64_t left_us;                /* when its connection was lost */
 } server;

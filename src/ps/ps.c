@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
+#include "common/live/clock_offset.h"
 #include "common/live/counters.h"
 #include "common/live/pulse.h"
 #include "common/store/jobend.h"
@@ -96,6 +97,21 @@ static bool is_expected(const ps *s, const net_message *m, const wire_head *h)
     return wire_may_say(h->type, who, ROLE_PS);
 }
 
+/* What a HEARTBEAT tells of the master's clock; to it goes what ours says. */
+static void take_clocks(const ps *s, const net_message *m, Wire__Alive *ret)
+{
+    ProtobufCMessage *p = NULL;
+    if (!from_master(s, m) ||
+        wire_unpack(WIRE_HEARTBEAT, span_data(m->payload), span_bytes(m->payload), &p, NULL) != OK)
+        return;
+    const Wire__Heartbeat *h = (const Wire__Heartbeat *)p;
+    ret->asked_us = h->clock_us;
+    ret->clock_us = clock_us();
+    clock_estimate e = {.offset_us = h->offset_us, .error_us = h->error_us, .at_us = ret->clock_us};
+    clock_master_learn(&e);
+    wire_free(p);
+}
+
 /* Whoever says so of our job, and is not the master for us, may be it: the hello of a connection that
  * was lost is sometimes read after the next one's, and then we answer into the void. */
 static void ps_say_alive(ps *s, const net_message *m, const wire_head *h)
@@ -103,7 +119,9 @@ static void ps_say_alive(ps *s, const net_message *m, const wire_head *h)
     bool may_be = !s->era.identity.job_id || (h->job_id == s->era.identity.job_id && !ps_is_over(s, h));
     wire_head alive = {.type = WIRE_ALIVE};
     wire_set_alive_view(&alive, may_be && !from_master(s, m) ? WIRE_NO_VIEW : 0);
-    ps_reply(s, &m->from, alive, NULL);
+    Wire__Alive clocks = WIRE__ALIVE__INIT;
+    take_clocks(s, m, &clocks);
+    ps_reply_proto(s, &m->from, alive, &clocks.base);
 }
 
 /* A master that a newer one has replaced, and does not know it yet. */

@@ -15,6 +15,8 @@ status master_link_dial(master_link *l, const char *endpoint, error *err)
         l->endpoint = xstrdup(endpoint);
     }
     l->welcomed = l->is_up = false;
+    l->clock = (clock_offset){.n = 0};
+    clock_master_learn(&(clock_estimate){.error_us = 0}); /* it may be another's */
     TRY(net_dial(l->net, l->endpoint, &l->socket, err));
     recorder_peer(net_peer_number(l->socket, NULL), (task){ROLE_MASTER, 0});
     return OK;
@@ -60,6 +62,29 @@ status master_link_say_hello(master_link *l, error *err)
         return OK; /* NET_UP will have us say it */
     span payload = span_for_call(l->hello.data, l->hello.size);
     return master_link_send_head(l, (wire_head){.type = WIRE_HELLO}, &payload, err);
+}
+
+status master_link_say_alive(master_link *l, wire_head h, error *err)
+{
+    Wire__Heartbeat m = WIRE__HEARTBEAT__INIT;
+    h.type = WIRE_HEARTBEAT;
+    m.clock_us = clock_us();
+    return master_link_say(l, h, &m.base, err);
+}
+
+void master_link_take_alive(master_link *l, const net_message *m)
+{
+    ProtobufCMessage *p = NULL;
+    int64_t now = clock_us();
+    clock_estimate e;
+    if (wire_unpack(WIRE_ALIVE, span_data(m->payload), span_bytes(m->payload), &p, NULL) != OK)
+        return;
+    const Wire__Alive *alive = (const Wire__Alive *)p;
+    if (alive->asked_us && alive->clock_us)
+        clock_offset_add(&l->clock, alive->asked_us, alive->clock_us, now);
+    wire_free(p);
+    if (clock_offset_now(&l->clock, now, &e))
+        clock_master_learn(&e);
 }
 
 status master_link_report(void *link, int64_t step, uint32_t slot, const ProtobufCMessage *m, error *err)

@@ -6,6 +6,7 @@
 #ifndef TEQUIO_WORKER_MASTER_LINK_H
 #define TEQUIO_WORKER_MASTER_LINK_H
 
+#include "common/live/clock_offset.h"
 #include "common/net/net.h"
 #include "common/wire/wire.h"
 
@@ -19,6 +20,7 @@ typedef struct master_link {
     bool refuses_us;                /* then it need not hear why we leave */
     bool hangs;                     /* said so, and not heard since */
     int64_t heard_us;
+    clock_offset clock;             /* its, by what this connection has heard */
     wire_head identity;             /* job id, era, incarnation: of all that is said */
     buf hello;                      /* packed */
     buf packed;                     /* the payload being sent; kept, so that steps allocate nothing */
@@ -32,6 +34,10 @@ void master_link_fini(master_link *l, int linger_ms);
  * is no error: it comes back, or its silence is noticed, or its last word is still unread. E_NOMEM. */
 MUST_USE status master_link_say(master_link *l, wire_head h, const ProtobufCMessage *m, error *err);
 MUST_USE status master_link_say_hello(master_link *l, error *err);
+/* HEARTBEAT, with the head's fields in `h`. */
+MUST_USE status master_link_say_alive(master_link *l, wire_head h, error *err);
+/* What ALIVE tells of the master's clock. */
+void master_link_take_alive(master_link *l, const net_message *m);
 /* What a slot measured: REPORT. `link` is a master_link. */
 MUST_USE status master_link_report(void *link, int64_t step, uint32_t slot, const ProtobufCMessage *m,
                                    error *err);

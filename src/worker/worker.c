@@ -143,9 +143,10 @@ static status take_reported(worker *w, const wire_head *h, error *err)
 }
 
 /* What the master last announced: a view or limit that did not arrive is asked for. */
-static status take_alive(worker *w, const wire_head *h, error *err)
+static status take_alive(worker *w, const net_message *m, const wire_head *h, error *err)
 {
     uint64_t view = wire_alive_view(h);
+    master_link_take_alive(&w->master, m);
     if (view && (h->era != w->master.identity.era || view != w->view_id))
         return master_link_say_hello(&w->master, err);
     return take_limit(w, wire_alive_limit(h), err);
@@ -166,7 +167,7 @@ static status worker_take(worker *w, const net_message *m, error *err)
     w->master.heard_us = clock_us();
     w->master.hangs = false;
     if (h.type == WIRE_ALIVE)
-        return take_alive(w, &h, err);
+        return take_alive(w, m, &h, err);
     if (h.type == WIRE_REPORTED)
         return take_reported(w, &h, err);
     if (h.type == WIRE_LIMIT)
@@ -238,7 +239,7 @@ static status worker_say_alive(worker *w, error *err)
     wire_head h = {.type = WIRE_HEARTBEAT};
     wire_set_heartbeat_held(&h, w->mode->held(w));
     wire_set_heartbeat_computing(&h, w->mode->computing(w));
-    return master_link_say(&w->master, h, NULL, err);
+    return master_link_say_alive(&w->master, h, err);
 }
 
 static status say_delivered(worker *w, bool again, error *err)

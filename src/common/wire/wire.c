@@ -258,6 +258,10 @@ static const ProtobufCMessageDescriptor *descriptor_of(wire_type type)
         return &wire__shard__descriptor;
     case WIRE_HISTOGRAM:
         return &wire__histogram__descriptor;
+    case WIRE_HEARTBEAT:
+        return &wire__heartbeat__descriptor;
+    case WIRE_ALIVE:
+        return &wire__alive__descriptor;
     case WIRE_FAILED:
     case WIRE_STOP:
         return &wire__stop__descriptor;

@@ -293,7 +293,7 @@ static void test_payload_sizes(void **state)
 {
     (void)state;
     check_payload_refused(WIRE_PULL, 4, "PULL: a payload where none belongs");
-    check_payload_refused(WIRE_HEARTBEAT, 1, "HEARTBEAT: a payload where none belongs");
+    check_payload_refused(WIRE_REPORTED, 1, "REPORTED: a payload where none belongs");
     check_payload_refused(WIRE_PUSH, 0, "PUSH: 0 bytes are not a part");
     check_payload_refused(WIRE_PART, 6, "PART: 6 bytes are not a part");
     check_payload_refused(WIRE_PART, 4 * PART_WHOLE_MAX + 4, "PART: 67108868 bytes are not a part");

@@ -1,6 +1,8 @@
-/* `tequio logs`: what the tasks of a job have logged, as one, from the folder log of its job dir. */
+/* `tequio logs`: what the tasks of a job have logged, as one, from the folder log of its job dir, or from its pods. */
 #include "cli/commands.h"
 #include "cli/look/log_file.h"
+#include "cli/look/place.h"
+#include "cli/look/pod_log_files.h"
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
@@ -20,7 +22,8 @@ enum {
 
 typedef struct logs {
     const args *args;
-    jobdir *dir;
+    jobdir *dir;            /* NULL: they are of */
+    pod_log_files *pods;
     char *folder;
     log_file *files;
     bool *is_ready;         /* [n] its line is to be printed */
@@ -110,6 +113,8 @@ static void print_all(logs *l)
 
 static bool runs(const logs *l)
 {
+    if (l->pods)
+        return pod_log_files_grow(l->pods);
     char *path = jobdir_file(l->dir, JOBDIR_LOCK), *holder = lockfile_holder(path);
     bool is_held = holder;
     free(holder);
@@ -119,11 +124,13 @@ static bool runs(const logs *l)
 
 static status print_logs(logs *l, error *err)
 {
-    int looks = args_has(l->args, "follow") ? LEAVING : 0;
+    int looks = l->pods ? 1 : args_has(l->args, "follow") ? LEAVING : 0;
     for (bool goes_on = true; goes_on;) {
-        looks = looks && runs(l) ? LEAVING : looks - 1;
+        looks = looks && runs(l) ? l->pods ? 1 : LEAVING : looks - 1;
         goes_on = looks > 0 && !ferror(stdout);
         TRY(open_new_files(l, err));
+        if (l->pods)
+            pod_log_files_hide(l->pods);
         print_all(l);
         if (goes_on)
             nanosleep(&(struct timespec){.tv_nsec = FOLLOW_NS}, NULL);
@@ -145,21 +152,69 @@ static log_level level_of(const char *word)
     return LOG_DEBUG;
 }
 
+/* Over there it is this very command. */
+static status print_there(const args *a, const place *p, error *err)
+{
+    const char *words[8], *tail[COMMAND_OPERANDS];
+    int n = 0;
+    words[n++] = "logs";
+    if (args_has(a, "follow"))
+        words[n++] = "--follow";
+    if (args_has(a, "level")) {
+        words[n++] = "--level";
+        words[n++] = args_text(a, "level");
+    }
+    words[n] = NULL;
+    for (int i = 1; i < a->n_operands; i++)
+        tail[i - 1] = a->operands[i];
+    tail[a->n_operands - 1] = NULL;
+    return place_become(p, words, tail, err);
+}
+
+static status open_logs(logs *l, const place *p, error *err)
+{
+    place_pods pods;
+    const char *dir = place_dir(p);
+    if (place_is_kubernetes(p, &pods)) {
+        TRYF(pod_log_files_open(&pods, args_has(l->args, "follow"), &l->pods, err), err, "logs");
+        l->folder = xstrdup(pod_log_files_folder(l->pods));
+        return OK;
+    }
+    if (!dir)
+        return FAIL(err, E_USAGE,
+                    "logs: a page tells the ends of logs in a browser only: name the job dir, ssh://HOST/DIR or "
+                    "kubernetes://NAME");
+    if (!fs_exists(dir))
+        return FAIL(err, E_DATA, "logs: '%s' is not there", dir);
+    TRY(jobdir_open(dir, &l->dir, err));
+    l->folder = jobdir_file(l->dir, "log");
+    return OK;
+}
+
+static void close_logs(logs *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        log_file_close(&l->files[i]);
+    free(l->files);
+    free(l->is_ready);
+    free(l->folder);
+    jobdir_close(&l->dir);
+    pod_log_files_close(&l->pods);
+}
+
 static int run(const args *a, error *err)
 {
     logs l = {.args = a, .level = level_of(args_text(a, "level")), .is_painted = paint_is_wanted(STDOUT_FILENO)};
-    const char *dir = a->operands[0];
-    status st = fs_exists(dir) ? jobdir_open(dir, &l.dir, err) : FAIL(err, E_DATA, "logs: '%s' is not there", dir);
-    if (st == OK) {
-        l.folder = jobdir_file(l.dir, "log");
+    place *p = NULL;
+    status st = place_open(a, a->operands[0], &p, err);
+    if (st != OK)
+        error_prepend(err, "logs");
+    else if (place_is_ssh(p))
+        st = print_there(a, p, err);
+    else if ((st = open_logs(&l, p, err)) == OK)
         st = print_logs(&l, err);
-    }
-    for (size_t i = 0; i < l.n; i++)
-        log_file_close(&l.files[i]);
-    free(l.files);
-    free(l.is_ready);
-    free(l.folder);
-    jobdir_close(&l.dir);
+    close_logs(&l);
+    place_close(&p);
     return status_exit_code(st);
 }
 
@@ -167,16 +222,20 @@ static const flag flags[] = {
     {"follow", 'f', FLAG_SWITCH, NULL, "Output", "Go on with what is logged, until no master works in the job dir.",
      0, 0},
     {"level", 0, FLAG_CHOICE, "error|warn|info|debug", "Output", "Only lines of that level, and worse ones.", 0, 0},
+    PLACE_FLAGS,
 };
 
 const command command_logs = {
     .name = "logs",
-    .operands = "JOB_DIR [TASK...]",
+    .operands = "JOB_DIR|PLACE [TASK...]",
     .min_operands = 1,
     .max_operands = COMMAND_OPERANDS,
     .summary = "What the tasks of a job have logged, in the order of its time.",
     .about = "Prints JOB_DIR/log/*.log as one, or those of the tasks named, as worker.0. The time in front of a line "
-             "is that of its task's host. What a task printed that is no line of the log has the task's name in front.",
+             "is that of its task's host. What a task printed that is no line of the log has the task's name in "
+             "front.\n\n"
+             "A job elsewhere is named by ssh://[USER@]HOST[:PORT]/DIR, or by kubernetes://NAME, whose pods' logs are "
+             "asked of kubectl.",
     .flags = flags,
     .n_flags = COUNT_OF(flags),
     .run = run,

@@ -10,6 +10,7 @@
 #include "cli/submit/target.h"
 #include "common/base/fs.h"
 #include "job/process/restart.h"
+#include "job/ssh/ssh.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -271,7 +272,7 @@ static const flag submit_flags[] = {
     {"hosts-file", 0, FLAG_PATH, "FILE", TARGET_GROUP("ssh"),
      "Likewise, a line each: HOST [slots=N] [gpus=N] [address=A].", 0, 0},
     {"ssh", 0, FLAG_TEXT, "COMMAND", TARGET_GROUP("ssh"),
-     "The client with its options, instead of '" TARGET_SSH "'.", 0, 0},
+     "The client with its options, instead of '" SSH_CLIENT "'.", 0, 0},
     {"gpus", 0, FLAG_COUNT, "N", TARGET_GROUP("compose"),
      "GPUs of the machine, instead of those found on this one.", 0, CUDA_GPUS_MAX},
     {"dry-run", 0, FLAG_SWITCH, NULL, SHOW,

@@ -18,8 +18,6 @@ enum { TARGET_JOB_RESTARTS = 3, TARGET_GRACE_MS = 30 * 1000, TARGET_HANG_MS = 60
 /* gcloud's own port for clusters on one machine; those of other tasks follow. */
 enum { TARGET_FIRST_PORT = 27182 };
 
-#define TARGET_SSH "ssh -T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10"
-
 typedef struct launch {
     const submit_request *request;
     const args *args;

@@ -19,7 +19,7 @@ static status target_ssh_prepare(launch *l, error *err)
     const char *client = args_text(l->args, "ssh");
     arena *memory = l->request->memory;
     ssh_target *t = arena_alloc(memory, sizeof *t);
-    t->client = target_words(l, client ? client : TARGET_SSH);
+    t->client = target_words(l, client ? client : SSH_CLIENT);
     if (!t->client[0])
         return FAIL(err, E_USAGE, "submit: --ssh is empty; it is a command, as 'ssh -i key'");
     if (!list == !file)

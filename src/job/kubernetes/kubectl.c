@@ -221,3 +221,55 @@ status kubectl_look(const kubernetes_options *o, arena *memory, kubectl_view *re
     free(said);
     return OK;
 }
+
+/* --- looking from elsewhere --- */
+
+/* A line a pod, its words apart by tabs: @pod NAME PHASE ARGUMENT..., each argument in Go's quotes. */
+static const char found_template[] =
+    "go-template={{range .items}}@pod\t{{.metadata.name}}\t{{with .status}}{{.phase}}{{end}}"
+    "{{range .spec.containers}}{{range .args}}\t{{printf \"%q\" .}}{{end}}{{end}}\n{{end}}";
+
+/* The argument behind "--job-dir"; NULL: there is none that stands for itself. */
+static const char *job_dir_among(char *arguments)
+{
+    bool is_next = false;
+    for (char *word = strtok_r(arguments, "\t", &arguments); word; word = strtok_r(NULL, "\t", &arguments)) {
+        size_t n = strlen(word);
+        if (is_next && n > 2 && !strchr(word, '\\')) {
+            word[n - 1] = '\0';
+            return word + 1;
+        }
+        is_next = strcmp(word, "\"--job-dir\"") == 0;
+    }
+    return NULL;
+}
+
+static bool read_found(const kubernetes_options *o, char *line, kubectl_found *ret)
+{
+    char *name = NULL, *phase = NULL, *word = strtok_r(line, "\t", &line);
+    if (!word || strcmp(word, "@pod") != 0)
+        return false;
+    name = strtok_r(NULL, "\t", &line);
+    phase = name ? strtok_r(NULL, "\t", &line) : NULL;
+    *ret = (kubectl_found){.name = name, .phase = phase};
+    if (!phase || !task_of(o, name, &ret->task))
+        return false;
+    ret->job_dir = job_dir_among(line);
+    return true;
+}
+
+status kubectl_find(const kubernetes_options *o, arena *memory, kubectl_found **ret, int *ret_n, error *err)
+{
+    const char *more[] = {"--request-timeout=30s", "--output", found_template, NULL};
+    char *said = NULL;
+    int n = 0;
+    TRY(call_selected(o, "get", "pods", more, &said, err));
+    char *text = arena_strdup(memory, said);
+    kubectl_found *list = arena_alloc(memory, (strlen(said) / 4 + 1) * sizeof *list);
+    free(said);
+    for (char *line = strtok_r(text, "\n", &text); line; line = strtok_r(NULL, "\n", &text))
+        n += read_found(o, line, &list[n]);
+    *ret = list;
+    *ret_n = n;
+    return OK;
+}

@@ -28,11 +28,20 @@ typedef struct kubectl_view {
     const char *failure;    /* why it has failed; NULL: it has not */
 } kubectl_view;
 
+/* A pod of a job, as one looks for it from elsewhere, by its name alone. */
+typedef struct kubectl_found {
+    task task;
+    const char *name, *phase;   /* "Running" */
+    const char *job_dir;        /* in the pod; NULL: its arguments name none */
+} kubectl_found;
+
 /* What is made by a manifest, but claims, as kubectl's words for kinds. */
 const char *kubectl_kinds(const kubernetes_options *o);
 
 /* E_FAIL in kubectl's words, E_IO where it is not there. */
 MUST_USE status kubectl_apply(const kubernetes_options *o, const char *manifest, error *err);
+/* Of `o` only name and namespace count. In the arena; none is no error. */
+MUST_USE status kubectl_find(const kubernetes_options *o, arena *memory, kubectl_found **ret, int *ret_n, error *err);
 MUST_USE status kubectl_look(const kubernetes_options *o, arena *memory, kubectl_view *ret, error *err);
 
 /* A pod of its own: it is ready; it is gone, if it was there; a file that it sees is written to `to`, by a command

@@ -16,6 +16,9 @@
 #include "job/roster.h"
 #include "job/ssh/hosts.h"
 
+/* The client where none is given: it asks nobody, and gives up. */
+#define SSH_CLIENT "ssh -T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10"
+
 typedef struct ssh_options {
     const job *job;
     hosts *hosts;

@@ -49,7 +49,7 @@ bool place_is_kubernetes(const place *p, place_pods *ret);
     {"token-file", 0, FLAG_PATH, "FILE", PLACE_GROUP,                                                                  \
      "The key whose token a page asks for, as JOB_DIR/key; its address need not hold it then.", 0, 0},                 \
     {"certificate", 0, FLAG_PATH, "FILE", PLACE_GROUP,                                                                 \
-     "A certificate of a page that is believed, in PEM; HOST:PORT is asked by TLS then, and wherever HOST is not "      \
+     "A certificate of a page that is believed, in PEM; HOST:PORT is asked by TLS then, and wherever HOST is not "     \
      "this machine's loopback interface.",                                                                             \
      0, 0}
 

@@ -152,16 +152,14 @@ static json_t *shards_of(const master *m, int32_t who, bool acting)
 }
 
 /* Each shard is one server's as dealt. */
-static int64_t *count_shard_bytes(const master *m)
+static void deal_shards(const master *m, publishing *p)
 {
     const flat *f = m->plan.declaration.flat;
-    int32_t *server_of = xcalloc((size_t)f->n_parts + 1, sizeof *server_of);
-    int64_t *bytes = xcalloc((size_t)m->o->n_servers + 1, sizeof *bytes);
-    placement_deal(f, m->o->n_servers, server_of);
+    p->shard_of = xcalloc((size_t)f->n_parts + 1, sizeof *p->shard_of);
+    p->shard_bytes = xcalloc((size_t)m->o->n_servers + 1, sizeof *p->shard_bytes);
+    placement_deal(f, m->o->n_servers, p->shard_of);
     for (int32_t part = 0; part < f->n_parts; part++)
-        bytes[server_of[part]] += flat_part_elements(f, part) * (int64_t)sizeof(float);
-    free(server_of);
-    return bytes;
+        p->shard_bytes[p->shard_of[part]] += flat_part_elements(f, part) * (int64_t)sizeof(float);
 }
 
 /* Of the weights in the shards that it acts or stands by for. */
@@ -272,7 +270,7 @@ static json_t *tell_job(const master *m, phase at, int64_t now_us)
 static void publish(master *m, phase at, int64_t now_us)
 {
     if (!m->publishing.shard_bytes && m->plan.declaration.flat)
-        m->publishing.shard_bytes = count_shard_bytes(m);
+        deal_shards(m, &m->publishing);
     json_t *told = tell_job(m, at, now_us);
     m->publishing.last_us = now_us;
     live_file_write(m->o->dir, told);
@@ -295,5 +293,6 @@ void master_publish_end(master *m)
 
 void master_publish_fini(master *m)
 {
+    free(m->publishing.shard_of);
     free(m->publishing.shard_bytes);
 }

@@ -13,7 +13,8 @@ typedef struct master master;
 
 typedef struct publishing {
     int64_t last_us;
-    int64_t *shard_bytes;           /* [servers] of the weights in each shard; NULL: not counted yet */
+    int32_t *shard_of;              /* [parts] as dealt; NULL: not known yet */
+    int64_t *shard_bytes;           /* [servers] of the weights in each shard; likewise */
 } publishing;
 
 /* Now and then; `now_us` is clock_us. */

@@ -59,7 +59,14 @@ static json_t *tell_links(const master *m, const Wire__Status *said)
 
 /* --- a server's parts --- */
 
-static void tell_parts(const master *m, const Wire__Status *said, json_t *o)
+/* It sums and answers it, and holds no copy of another's. */
+static bool acts_for(const master *m, int32_t who, uint32_t part)
+{
+    const int32_t *shard_of = m->publishing.shard_of;
+    return shard_of && shard_of[part] < m->assign.n && m->assign.shards[shard_of[part]].acting == who;
+}
+
+static void tell_parts(const master *m, int32_t who, const Wire__Status *said, json_t *o)
 {
     const flat *f = m->plan.declaration.flat;
     int64_t left_out = said->parts_left_out;
@@ -73,8 +80,8 @@ static void tell_parts(const master *m, const Wire__Status *said, json_t *o)
             continue;
         }
         json_int_t bytes = (json_int_t)flat_part_elements(f, (int32_t)part) * (json_int_t)sizeof(float);
-        json_array_append_new(list, json_pack("[I, I, I, I]", (json_int_t)part, (json_int_t)said->versions[i], bytes,
-                                              (json_int_t)said->pulls[i]));
+        json_array_append_new(list, json_pack("[I, I, I, I, b]", (json_int_t)part, (json_int_t)said->versions[i], bytes,
+                                              (json_int_t)said->pulls[i], acts_for(m, who, part)));
     }
     json_object_set_new(o, "parts", list);
     json_object_set_new(o, "parts_left_out", json_integer(left_out));
@@ -88,7 +95,7 @@ void master_publish_status(const master *m, task of, int64_t now_us, json_t *o)
     json_object_set_new(o, "told_s", json_real((double)(now_us - t->told_us) / SECOND_US));
     json_object_set_new(o, "figures", figures_of(t));
     if (of.role == ROLE_PS)
-        tell_parts(m, t->said, o);
+        tell_parts(m, of.index - m->o->first_server, t->said, o);
     else
         json_object_set_new(o, "credits", tell_links(m, t->said));
 }

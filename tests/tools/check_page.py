@@ -108,6 +108,17 @@ def check_words(page):
     expect("finished, start 1" in runs and "cost " in runs and " in all" in runs, f"runs: {runs}")
     for word in ("worker.1\t", "is silent for ", "ps.1\t", "is there at ", "start 1 begins"):
         expect(word in events, f"the timeline does not say '{word}': {events}")
+    for selector, least in (("#tasks .part.acts", 1), ("#tasks .bar", 1), ("#tasks .credits .meter", 2), ("#slots li", 1),
+                            ("#timeline .era", 2)):
+        n = page.value(f"document.querySelectorAll({json.dumps(selector)}).length")
+        expect(n >= least, f"there are {n} of {selector}")
+    expect("master.0: at work" in tasks and "asked for at" in text_of(page, "#cells"), f"the cluster: {tasks}")
+    page.value("byId('parts-all').open = true, drawTasks()")
+    expect("ps.0 at version " in text_of(page, "#parts"), f"parts: {text_of(page, '#parts')}")
+    page.value("runs[0].status.live.awaits.push({task: 'worker.3', whom: 'ps.0', words: 'part 17 of ps.0', since_s: 7.21, "
+               "usual: false}), drawTasks()")
+    expect("worker.3 waits for part 17 of ps.0 since 7.2 s" in text_of(page, "#waits"), f"waits: {text_of(page, '#waits')}")
+    expect("awaited by worker.3" in text_of(page, "#tasks"), "ps.0 is not said to be awaited")
     gone = page.value("document.querySelectorAll('#timeline .stretch.bad').length")
     expect(gone > 0, "nobody is gone in the timeline")
     label = page.value("[...document.querySelectorAll('canvas')].map((c) => c.getAttribute('aria-label')).join('|')")

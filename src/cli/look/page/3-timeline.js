@@ -89,7 +89,38 @@ function rowsOf(events) {
             if (["bad", "warn"].includes(kindClass(event.kind))) hurt.add(name);
         }
     const all = [...names].sort(byTask);
-    return all.length <= ROWS_MOST ? all : [...hurt].sort(byTask).slice(0, ROWS_MOST);
+    const shown = all.length <= ROWS_MOST ? all : [...hurt].sort(byTask).slice(0, ROWS_MOST);
+    shown.splice(1, 0, "era"); /* behind the job */
+    return shown;
+}
+
+/* An era from its first event to that of the next. */
+function erasOf(events, end) {
+    const eras = [];
+    for (const event of events) {
+        const last = eras[eras.length - 1];
+        if (!event.era || (last && last.era === event.era)) continue;
+        if (last) last.to = event.time;
+        eras.push({ era: event.era, from: event.time, to: end, why: sentence(event) });
+    }
+    return eras;
+}
+
+/* Along their row, and behind all others where one ends. */
+function drawEras(picture, eras, first, x, y, height) {
+    eras.forEach(({ era, from, to, why }, i) => {
+        const left = x(Math.max(from, first)), width = x(to) - left;
+        if (to < first || width <= 0) return;
+        const made = svg("rect", { x: left, y: y - 8, width, height: 16, class: `era ${i % 2 ? "odd" : "even"}` },
+            `era ${era}, ${why}`);
+        picture.append(made);
+        if (i && from >= first)
+            picture.append(svg("line", { x1: left, x2: left, y1: y - 8, y2: height - ROW, class: "era-begins" }));
+        if (width < 56) return;
+        const text = svg("text", { x: left + 6, y: y + 4 });
+        text.textContent = String(era);
+        picture.append(text);
+    });
 }
 
 function drawAxis(picture, first, end, x, height) {
@@ -112,6 +143,7 @@ function drawTimelinePicture(run, events, first, end) {
     picture.setAttribute("aria-label", `Timeline of ${run.name}, from ${clock(first)} to ${clock(end)}: ` +
         `${events.length} events, ${wrong.length} of them bad; the table below has them`);
     drawAxis(picture, first, end, x, height);
+    drawEras(picture, erasOf(run.files.timeline.rows, end), first, x, y("era"), height);
     for (const name of names) {
         const text = svg("text", { x: 0, y: y(name) + 4 });
         text.textContent = name;

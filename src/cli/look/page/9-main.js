@@ -108,6 +108,7 @@ async function begin() {
     byId("log-word").oninput = drawLog;
     byId("run").onchange = () => { histogramLooks = 0; fillSelects(); drawRun(); };
     for (const id of ["timeline-kinds", "timeline-span"]) byId(id).onchange = drawTimeline;
+    byId("parts-all").ontoggle = drawTasks;
     byId("histogram-tag").onchange = lookAtHistograms;
     byId("histograms").ontoggle = () => { histogramLooks = 0; followHistograms(); };
     matchMedia("(prefers-color-scheme: dark)").onchange = () => { forgetCharts(); if (histograms && histograms.rows) drawHistograms(); };

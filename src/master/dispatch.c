@@ -206,6 +206,7 @@ static status take_worker(master *m, const net_message *message, error *err)
     if (h.type == WIRE_HEARTBEAT) {
         wire_head alive = master_head(m, WIRE_ALIVE);
         wire_set_alive_limit(&alive, m->views.limit);
+        wire_set_alive_asked(&alive, m->waits.asked);
         wire_set_alive_view(&alive, !from ? WIRE_NO_VIEW : m->phase >= RUN ? m->views.id : 0);
         say_alive(m, message, alive);
     }

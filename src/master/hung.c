@@ -5,13 +5,21 @@
  */
 #include "master/state.h"
 
+#include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/live/recorder_output.h"
 #include "common/store/eval_heartbeat.h"
 
-static void say(const master *m, const char *name, double silent_s, const char *what)
+#include <stdio.h>
+
+static void say(master *m, const char *name, double silent_s, const char *what)
 {
+    char why[2 * TASK_NAME];
     LOG_W("HUNG", "task=%s silent=%.1fs: %s", name, silent_s, what);
     master_tell(m, TIMELINE_HUNG, name, "is silent for %.1f s: %s", silent_s, what);
+    snprintf(why, sizeof why, "%s hangs", name);
+    recorder_write_wait(RECORDING_WAIT, why);
+    master_ask_events(m, clock_us());
 }
 
 static const char unheard[] =

@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/live/counters.h"
 #include "common/live/pulse.h"
+#include "common/live/recorder_output.h"
 #include "common/store/jobstate.h"
 #include "common/wire/hello.h"
 
@@ -26,7 +27,7 @@ static void drop_silent(master *m, int64_t now)
     for (size_t i = 0; i < m->members.n; i++) {
         member *one = &m->members.at[i];
         double silent = (double)(now - one->heard_us) / SECOND_US;
-        char name[TASK_NAME];
+        char name[TASK_NAME], why[2 * TASK_NAME];
         if (!one->alive || silent < master_option(m, "distributed.heartbeat_timeout"))
             continue;
         LOG_W("LOST", "task=%s silent=%.1fs: its slots go to the other lanes",
@@ -34,6 +35,9 @@ static void drop_silent(master *m, int64_t now)
         master_tell(m, TIMELINE_LOST, name, "is silent for %.1f s: its slots go to the other lanes", silent);
         one->alive = one->whole = false;
         m->views.is_due = m->phase >= RUN;
+        snprintf(why, sizeof why, "%s is lost", name);
+        recorder_write_wait(RECORDING_WAIT, why);
+        master_ask_events(m, now);
     }
 }
 
@@ -59,7 +63,9 @@ static void say_heartbeat(const master *m, const server *to)
         h.offset_us = -theirs.offset_us;
         h.error_us = theirs.error_us;
     }
-    master_send(to->socket, NULL, master_head(m, WIRE_HEARTBEAT), &h.base);
+    wire_head alive = master_head(m, WIRE_HEARTBEAT);
+    wire_set_heartbeat_asked(&alive, m->waits.asked);
+    master_send(to->socket, NULL, alive, &h.base);
 }
 
 /* A server that is silent is replaced by its standby: that is to be seen soon after its time. */

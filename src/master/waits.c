@@ -4,6 +4,8 @@
  */
 #include "master/state.h"
 
+#include "common/live/recorder_output.h"
+
 #include <stdio.h>
 
 /* ": and why", or nothing */
@@ -141,6 +143,16 @@ void master_list_waits(const master *m, int64_t now_us, wait_list *ret)
         list_waits(m, waited, ret);
 }
 
+void master_ask_events(master *m, int64_t now_us)
+{
+    enum { PAUSE_US = 10 * SECOND_US };
+    if (m->waits.asked_us && now_us - m->waits.asked_us < PAUSE_US)
+        return;
+    m->waits.asked_us = now_us;
+    m->waits.asked++;
+    RECORDER_NOTE(.kind = EVENT_ASKED, .lane = -1, .step = -1, .a = (int32_t)m->waits.asked, .at_us = now_us);
+}
+
 void master_warn_of_waits(master *m, int64_t now_us)
 {
     double waited;
@@ -153,6 +165,8 @@ void master_warn_of_waits(master *m, int64_t now_us)
         return;
     list_waits(m, waited, &waits);
     wait_list_log(&waits);
+    if (recorder_write_waits(&waits))
+        master_ask_events(m, now_us);
 }
 
 /* Servers that all refuse us, and nobody who is of our mind: then it is us who are wrong. One wrong

@@ -146,6 +146,8 @@ static status ps_take(ps *s, net_message *m, error *err)
     if (from_master(s, m))
         s->chief.heard_us = clock_us();
     if (h.type == WIRE_HEARTBEAT) {
+        if (from_master(s, m))
+            recorder_take_request(&s->waits.asked, wire_heartbeat_asked(&h));
         ps_say_alive(s, m, &h);
         return OK;
     }

@@ -103,6 +103,7 @@ void ps_warn_of_waits(ps *s, int64_t now_us)
     if (s->set_up)
         warn_of_parts(s, now_us, limit_s, &waits);
     wait_list_log(&waits);
+    recorder_write_waits(&waits);
 }
 
 void ps_list_waits(const ps *s, int64_t now_us, wait_list *ret)

@@ -8,6 +8,7 @@
 
 #include "common/base/wait_list.h"
 #include "common/base/wait_warning.h"
+#include "common/live/recorder_output.h"
 
 typedef struct ps ps;
 
@@ -15,6 +16,7 @@ typedef struct server_waits {
     int64_t began_us, pushed_us;    /* when the loop began; when pushes were last seen to come */
     uint64_t pushes, seen_pushes;   /* that came; as of the last look */
     wait_warning master, setup, pull, push;
+    recorder_request asked;         /* for events, by the master */
 } server_waits;
 
 /* Says which waits are longer than wait_warning. */

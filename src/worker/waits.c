@@ -100,6 +100,7 @@ void worker_warn_of_waits(worker *w, int64_t now)
     if (wait_warning_due(&w->waits.progress, now, w->waits.progress_us, limit_s, &waited))
         list_progress_waits(w, waited, &waits);
     wait_list_log(&waits);
+    recorder_write_waits(&waits);
 }
 
 void worker_list_waits(const worker *w, int64_t now, wait_list *ret)

@@ -10,6 +10,7 @@
 #include "common/base/wait_list.h"
 #include "common/base/wait_warning.h"
 #include "common/cluster/cluster.h"
+#include "common/live/recorder_output.h"
 
 typedef struct worker worker;
 
@@ -19,6 +20,7 @@ typedef struct worker_waits {
     int64_t progress_us;            /* when that was */
     int64_t seen_step;
     int64_t looked_us;              /* when waits were last looked at */
+    recorder_request asked;         /* for events, by the master */
 } worker_waits;
 
 /* "tcp://host:port server=1 up", and why it is not; the caller frees it. */

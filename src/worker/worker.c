@@ -147,6 +147,7 @@ static status take_alive(worker *w, const net_message *m, const wire_head *h, er
 {
     uint64_t view = wire_alive_view(h);
     master_link_take_alive(&w->master, m);
+    recorder_take_request(&w->waits.asked, wire_alive_asked(h));
     if (view && (h->era != w->master.identity.era || view != w->view_id))
         return master_link_say_hello(&w->master, err);
     return take_limit(w, wire_alive_limit(h), err);

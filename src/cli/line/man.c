@@ -32,6 +32,7 @@ static const fact environment[] = {
     {"TEQUIO_MEMORY", "Memory that this process may have, as 8G, instead of what /proc/meminfo and its "
                       "cgroups leave; unlimited: nothing is refused for lack of it. A local cluster deals "
                       "it to its workers."},
+    {"TEQUIO_EVENTS", "off: the process keeps no flight recorder, which holds what it did last."},
     {"TEQUIO_LOG_LEVEL", "error, warn, info (default) or debug."},
     {"OMP_WAIT_POLICY", "passive unless set, with GOMP_SPINCOUNT=10000: threads that wait for longer "
                         "than a moment leave the cores to other tasks."},

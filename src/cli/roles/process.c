@@ -17,6 +17,7 @@
 #include "common/base/log.h"
 #include "common/base/thread.h"
 #include "common/config/training.h"
+#include "common/live/recorder_output.h"
 #include "model/initial.h"
 #include "optim/settings.h"
 #include "optim/whole.h"
@@ -412,9 +413,25 @@ static void complete(process *p)
     tracking_end(&told, OK);
 }
 
+static void begin_recording(const process *p)
+{
+    const task self = p->c->task;
+    bool is_own = !p->trainer || p->is_alone;
+    recorder_start(&(recorder_identity){
+        .task = p->is_alone ? (task){ROLE_MASTER, 0} : self,
+        .indexes = {[ROLE_MASTER] = p->is_master ? 0 : -1,
+                    [ROLE_WORKER] = p->is_worker && is_own ? p->worker.index : -1,
+                    [ROLE_PS] = p->is_ps ? p->ps.index : -1,
+                    [ROLE_EVALUATOR] = p->evaluates_here || self.role == ROLE_EVALUATOR ? 0 : -1},
+        .is_trainer = p->is_worker && p->trainer,
+        .job_dir = p->o->job_dir,
+    });
+}
+
 static status roles_process_run_task(process *p, metrics_server *metrics, error *err)
 {
     choose_roles(p);
+    begin_recording(p);
     TRY(choose_devices(p, err));
     if (is_of_ranks(p)) {
         TRY(meeting_place_check(p->o->config, p->c, err));
@@ -436,6 +453,15 @@ static status roles_process_run_task(process *p, metrics_server *metrics, error 
     return run_job(p, err);
 }
 
+/* What came before it is kept where it was no word of a user's, or of the configuration, that ended us. */
+static void tell_failure(status st, const error *why)
+{
+    bool is_of_the_run = st == E_FAIL || st == E_LOST || st == E_PROTOCOL || st == E_TIMEOUT || st == E_DEVICE ||
+                         st == E_NONFINITE;
+    if (is_of_the_run && atomic_load(&recorder_next))
+        (void)recorder_write(RECORDING_FAILURE, why->text);
+}
+
 /* Of a launcher that opened it for us; -1. */
 static int inherited_fd(void)
 {
@@ -448,7 +474,10 @@ status process_run(const process_options *options, error *err)
     process p = {.o = options, .c = options->cluster, .listen_fd = inherited_fd()};
     pthread_mutex_init(&p.lock, NULL);
     metrics_server metrics = {.server = NULL};
+    error mine = ERROR_INIT;
+    err = err ? err : &mine;
     status st = roles_process_run_task(&p, &metrics, err);
+    tell_failure(st, err);
     metrics_server_end(&metrics);
     log_set_task("tequio"); /* what it was is gone with `p` */
     jobkey_wipe(&p.key, sizeof p.key);

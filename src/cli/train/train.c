@@ -59,6 +59,7 @@ static void catch_signals(void)
     struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
+    signal(SIGUSR1, SIG_IGN); /* until a task handles it */
     signal(SIGPIPE, SIG_IGN); /* a closed terminal must not end the job */
 }
 

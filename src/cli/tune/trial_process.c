@@ -198,7 +198,7 @@ static bool take_signals(const trial_processes *t)
 {
     bool asks = false;
     for (int signal; signals_next(&t->signals, &signal);)
-        asks = asks || signal != SIGCHLD;
+        asks = asks || (signal != SIGCHLD && signal != SIGUSR1);
     return asks;
 }
 

@@ -18,12 +18,39 @@ typedef struct start {
     void *arg;
 } start;
 
+/* A stack for handlers of signals that end the process, one of which may be that the thread's own is full. Somebody
+ * else's, such as a sanitizer's, stays. */
+enum { SIGNAL_STACK = 64 << 10 };
+
+static void *run_with_signal_stack(const start *s)
+{
+    stack_t before;
+    stack_t ours = {.ss_sp = xmalloc(SIGNAL_STACK), .ss_size = SIGNAL_STACK};
+    bool is_set = sigaltstack(NULL, &before) == 0 && before.ss_flags & SS_DISABLE && sigaltstack(&ours, NULL) == 0;
+    void *result = s->run(s->arg);
+    if (is_set)
+        (void)sigaltstack(&before, NULL);
+    free(ours.ss_sp);
+    return result;
+}
+
 static void *enter(void *arg)
 {
     start s = *(start *)arg;
     free(arg);
     log_set_task(s.task);
-    return s.run(s.arg);
+    return run_with_signal_stack(&s);
+}
+
+/* All but those that a thread's own mistake raises. */
+static void block_signals(sigset_t *ret_before)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+    sigset_t others;
+    sigfillset(&others);
+    for (size_t i = 0; i < COUNT_OF(own); i++)
+        sigdelset(&others, own[i]);
+    pthread_sigmask(SIG_SETMASK, &others, ret_before);
 }
 
 status thread_start(pthread_t *ret, const char *task, void *(*run)(void *), void *arg, error *err)
@@ -32,9 +59,8 @@ status thread_start(pthread_t *ret, const char *task, void *(*run)(void *), void
     *s = (start){.task = task, .run = run, .arg = arg};
 
     /* signals are the main thread's business */
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    sigset_t old;
+    block_signals(&old);
     pthread_t thread;
     int cause = pthread_create(&thread, NULL, enter, s);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

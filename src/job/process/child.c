@@ -28,6 +28,7 @@ _Noreturn static void become(const child_start *start, int input, const int *pip
 {
     child_stand_apart(launcher);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGUSR1, SIG_IGN); /* until it handles it */
     dup2(input, STDIN_FILENO);
     dup2(pipes[0], STDOUT_FILENO);
     dup2(pipes[1], STDERR_FILENO);
@@ -226,7 +227,7 @@ void child_kill(child *c, int signal)
     if (c->pid <= 0 || c->has_ended)
         return;
     if (c->input_fd < 0 || signal == SIGKILL) {
-        kill(-c->pid, signal);
+        kill(signal == SIGUSR1 ? c->pid : -c->pid, signal); /* a task's own, not its children's */
         return;
     }
     buf_addf(&c->input, "signal %d\n", signal);

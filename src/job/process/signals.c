@@ -13,8 +13,10 @@ status signals_open(bool children, signals *ret, error *err)
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGTERM);
     sigaddset(&ours, SIGHUP);
-    if (children)
+    if (children) {
         sigaddset(&ours, SIGCHLD);
+        sigaddset(&ours, SIGUSR1);
+    }
     sigprocmask(SIG_BLOCK, &ours, &s.old_mask);
     s.fd = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
     if (s.fd < 0) {

@@ -17,7 +17,8 @@ typedef struct signals {
 
 #define SIGNALS_INIT {.fd = -1}
 
-/* Those that ask for an end, SIGINT, SIGTERM and SIGHUP, and with `children` SIGCHLD. E_IO. */
+/* Those that ask for an end, SIGINT, SIGTERM and SIGHUP, and with `children` SIGCHLD, and SIGUSR1, which is for them.
+ * E_IO. */
 MUST_USE status signals_open(bool children, signals *ret, error *err);
 void signals_close(signals *s);
 

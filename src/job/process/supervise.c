@@ -236,11 +236,21 @@ static void take_limit(supervision *s)
     ask_to_stop(s, ": its time is over");
 }
 
+/* Each task writes what it did last (common/live/recorder_output.h). */
+static void pass_on(supervision *s, int signal)
+{
+    for (int i = 0; i < s->options->n; i++)
+        if (!s->children[i].has_ended)
+            child_kill(&s->children[i], signal);
+}
+
 static void read_signals(supervision *s)
 {
     for (int number; signals_next(&s->signals, &number);)
         if (number == SIGCHLD)
             reap(s);
+        else if (number == SIGUSR1)
+            pass_on(s, number);
         else
             take_signal(s, number);
 }

@@ -193,6 +193,12 @@ static status remote_start(serving *s, const json_t *t)
     return OK;
 }
 
+/* What a task hears alone, its children would die of. */
+static void pass(const serving *s, int number)
+{
+    kill(number == SIGUSR1 ? s->pid : -s->pid, number);
+}
+
 /* "signal 15" */
 static status obey(serving *s, const char *line)
 {
@@ -203,7 +209,7 @@ static status obey(serving *s, const char *line)
         number = strtol(line + sizeof word - 1, &end, 10);
     if (!end || *end || number < 1 || number >= NSIG)
         return FAIL(s->err, E_PROTOCOL, "the launcher says '%s', which means nothing here", line);
-    kill(-s->pid, (int)number);
+    pass(s, (int)number);
     return OK;
 }
 
@@ -223,7 +229,7 @@ static void pass_signals(serving *s)
 {
     for (int number; signals_next(&s->signals, &number);)
         if (number != SIGCHLD)
-            kill(-s->pid, number);
+            pass(s, number);
 }
 
 /* Until the task has ended; *ret is as of waitpid. */

@@ -1,6 +1,7 @@
 #include "common/live/clock_offset.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* 285 years: sums of a few such stay within 64 bits. */
 static const int64_t clock_most = INT64_C(1) << 53;
@@ -41,17 +42,28 @@ bool clock_offset_now(const clock_offset *c, int64_t now_us, clock_estimate *ret
     return n > 0;
 }
 
+/* Read without waiting, also by signal handlers: `turn` is odd while it changes. */
 static struct {
-    pthread_mutex_t lock;
-    clock_estimate is;
-    bool known, here;
-} master_clock = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_mutex_t lock;           /* of who changes it */
+    bool is_here;
+    _Atomic uint32_t turn;
+    _Atomic int64_t offset_us, error_us, at_us; /* error_us -1: not known */
+} master_clock = {.lock = PTHREAD_MUTEX_INITIALIZER, .error_us = -1};
+
+static void set_master_clock(clock_estimate e)
+{
+    atomic_fetch_add_explicit(&master_clock.turn, 1, memory_order_acquire);
+    atomic_store_explicit(&master_clock.offset_us, e.offset_us, memory_order_release);
+    atomic_store_explicit(&master_clock.error_us, e.error_us, memory_order_release);
+    atomic_store_explicit(&master_clock.at_us, e.at_us, memory_order_release);
+    atomic_fetch_add_explicit(&master_clock.turn, 1, memory_order_release);
+}
 
 void clock_master_is_here(void)
 {
     pthread_mutex_lock(&master_clock.lock);
-    master_clock.here = master_clock.known = true;
-    master_clock.is = (clock_estimate){0};
+    master_clock.is_here = true;
+    set_master_clock((clock_estimate){.at_us = -1});
     pthread_mutex_unlock(&master_clock.lock);
 }
 
@@ -59,20 +71,28 @@ void clock_master_learn(const clock_estimate *e)
 {
     if (!is_clock(e->error_us) || e->offset_us < -clock_most || e->offset_us > clock_most)
         return;
+    clock_estimate learnt = *e;
+    if (learnt.error_us <= 0)
+        learnt.error_us = -1;
     pthread_mutex_lock(&master_clock.lock);
-    if (!master_clock.here) {
-        master_clock.is = *e;
-        master_clock.known = e->error_us > 0;
-    }
+    if (!master_clock.is_here)
+        set_master_clock(learnt);
     pthread_mutex_unlock(&master_clock.lock);
 }
 
 bool clock_master_now(int64_t now_us, clock_estimate *ret)
 {
-    pthread_mutex_lock(&master_clock.lock);
-    bool known = master_clock.known;
-    if (known)
-        *ret = master_clock.here ? (clock_estimate){.at_us = now_us} : aged(master_clock.is, now_us);
-    pthread_mutex_unlock(&master_clock.lock);
-    return known;
+    enum { TRIES = 1000 };          /* whom a handler interrupts may be changing it */
+    for (int i = 0; i < TRIES; i++) {
+        uint32_t turn = atomic_load_explicit(&master_clock.turn, memory_order_acquire);
+        clock_estimate e = {atomic_load_explicit(&master_clock.offset_us, memory_order_acquire),
+                            atomic_load_explicit(&master_clock.error_us, memory_order_acquire),
+                            atomic_load_explicit(&master_clock.at_us, memory_order_acquire)};
+        if (turn % 2 || turn != atomic_load_explicit(&master_clock.turn, memory_order_relaxed))
+            continue;
+        if (e.error_us >= 0)
+            *ret = e.error_us ? aged(e, now_us) : (clock_estimate){.at_us = now_us};
+        return e.error_us >= 0;
+    }
+    return false;
 }

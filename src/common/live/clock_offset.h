@@ -35,6 +35,7 @@ bool clock_offset_now(const clock_offset *c, int64_t now_us, clock_estimate *ret
 /* Of this process. A master's own is exact, and stays. An error of 0: nothing is known (any more). */
 void clock_master_is_here(void);
 void clock_master_learn(const clock_estimate *e);
+/* Also in a signal handler. */
 bool clock_master_now(int64_t now_us, clock_estimate *ret);
 
 #endif

@@ -47,7 +47,7 @@ typedef struct recording_head {
     int64_t pid;
     int64_t at_us;                  /* when it was written, by the clock of the events... */
     int64_t wall_us;                /* ...and since 1970 */
-    int64_t offset_us, error_us;    /* master's clock minus this one, and how wrong that may be; error_us -1: not known */
+    int64_t offset_us, error_us;    /* the master's clock minus this one, give or take; error_us -1: not known */
     uint64_t noted;                 /* events in all, those that were overwritten among them */
     char host[RECORDING_HOST], text[RECORDING_TEXT];
     uint32_t checksum;              /* CRC-32C of what follows, and then of the head with 0 here */

@@ -1,6 +1,6 @@
 /*
- * Writing out what the flight recorder holds (recording.h): when a signal asks for it or ends the process, when a wait is
- * too long, when the process gives up and when the master asks.
+ * Writing out what the flight recorder holds (recording.h): when a signal asks for it or ends the process, when a wait
+ * is too long, when the process gives up and when the master asks.
  *
  * The file is JOB_DIR/log/events/TASK.bin or, where this host does not see the job dir, one of that name in a folder of
  * the host's for temporary files. Files before it are TASK.1.bin (the newest) to TASK.3.bin; older ones go.

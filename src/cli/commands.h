@@ -11,6 +11,7 @@ extern const command command_train;
 extern const command command_submit;
 extern const command command_local;
 extern const command command_find_lr;
+extern const command command_find_batch_size;
 extern const command command_tune;
 extern const command command_plan;
 extern const command command_evaluate;

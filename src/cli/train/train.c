@@ -17,6 +17,7 @@
 #include "cli/run/model_archive.h"
 #include "cli/run/oversubscription.h"
 #include "cli/run/settings.h"
+#include "cli/train/batch_size.h"
 #include "cli/train/dryrun.h"
 #include "cli/train/launch.h"
 #include "cli/train/membership.h"
@@ -111,14 +112,15 @@ static const char *place_setting(const char *key, const char *place, char *ret, 
     return ret;
 }
 
-static status load_config(train_job *j, error *err)
+/* `batch` is a setting that counts before all others, or NULL. */
+static status load_config(train_job *j, const char *batch, error *err)
 {
     static const char *const keys[SHAPE_FLAGS] = {"distributed.workers", "distributed.ps",
                                                   "distributed.evaluators",
                                                   "distributed.start_port",
                                                   "distributed.max_restarts"};
     char text[COUNT_OF(keys)][64], meeting[512], page[512], metrics[512];
-    const char *settings[COUNT_OF(keys) + 6] = {NULL};
+    const char *settings[COUNT_OF(keys) + 7] = {NULL};
     size_t n = 0;
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (args_has(j->args, shape_flags[i])) {
@@ -138,17 +140,18 @@ static status load_config(train_job *j, error *err)
     if (args_has(j->args, "metrics"))
         settings[n++] = place_setting("distributed.metrics", args_text(j->args, "metrics"), metrics, sizeof metrics);
     if (args_has(j->args, "gce-maintenance"))
-        settings[n] = "distributed.gce_maintenance=true";
+        settings[n++] = "distributed.gce_maintenance=true";
+    if (batch)
+        settings[n] = batch;
     arena *memory = arena_create();
     config_source source = {.path = j->path,
                             .overrides = args_text(j->args, "overrides"),
                             .settings = settings_of(j->args, settings, memory),
-                            .read_archive = model_archive_config};
+                            .read_archive = model_archive_config,
+                            .takes_auto_batch = true};
     status st = config_load(&source, &j->config, err);
     arena_destroy(&memory);
-    TRY(st);
-    config_notes_log(j->config);
-    return OK;
+    return st;
 }
 
 /* --- doing it --- */
@@ -189,6 +192,54 @@ static int train_run(train_job *j, error *err)
     if (st == OK && j->cluster->is_chief)
         st = train_finish(j, err);
     return status_exit_code(st);
+}
+
+/* --- a batch that is to be found --- */
+
+/* Each task would find another one. */
+static status refuse_auto_in_cluster(const train_job *j, error *err)
+{
+    if (!is_in_cluster(j->cluster) || !config_finds_batch(j->config))
+        return OK;
+    return FAIL(err, E_CONFIG,
+                "data_loader.batch_size: \"auto\": all tasks of a cluster must have the same batch, and none of them "
+                "can find it for the others; 'tequio find-batch-size CONFIG' on one of its machines says a number, "
+                "which --data_loader.batch_size then gives to all");
+}
+
+static status find_batch(const train_job *j, int64_t *ret, error *err)
+{
+    batch_search found;
+    buf tries = BUF_INIT;
+    TRY(input_files_check(j->config, err));
+    LOG_I("BATCH_SIZE", "data_loader.batch_size is \"auto\": a lane tries some");
+    TRY(batch_size_find(j->config, &j->devices, &j->shape, &found, err));
+    batch_size_describe(&found, &tries);
+    LOG_I("BATCH_SIZE", "size=%lld on=%s tried=\"%s\"", (long long)found.chosen, found.device, tries.data);
+    batch_size_warn(j->config, &found);
+    buf_fini(&tries);
+    *ret = found.chosen;
+    return OK;
+}
+
+/* From here on the configuration has a number, which is that of the job if there is one already. */
+static status settle_batch(train_job *j, error *err)
+{
+    int64_t batch = 0;
+    char setting[64];
+    if (!config_finds_batch(j->config))
+        return OK;
+    if (j->job_dir && !train_forces(j))
+        batch = batch_size_kept(j->job_dir);
+    if (batch)
+        LOG_I("BATCH_SIZE", "size=%lld, as the job in '%s' has it", (long long)batch, j->job_dir);
+    else
+        TRY(find_batch(j, &batch, err));
+    snprintf(setting, sizeof setting, "data_loader.batch_size=%lld", (long long)batch);
+    config_destroy(&j->config);
+    TRY(load_config(j, setting, err));
+    j->devices.config = j->config;
+    return OK;
 }
 
 /* By the word of a launcher, or of Slurm, which shows a task nothing but its own then. */
@@ -249,6 +300,7 @@ static status find_shape(train_job *j, error *err)
     TRYF(shape_check_descriptors(&j->shape, host.cluster, err), err, "train");
     if (is_task)
         return OK;
+    TRY(settle_batch(j, err));
     warn_of_oversubscription(j);
     warn_of_effective_batch(j);
     warn_of_counted_steps(config_section(j->config, "trainer.learning_rate_scheduler"));
@@ -310,8 +362,10 @@ static status train_read_job(const args *a, train_job *ret, error *err)
     ret->progress = choose_progress(a);
     TRY(process_faults_read(args_text(a, "fault"), &ret->faults, err));
     config_notes_package(args_text(a, "include-package"));
-    TRY(load_config(ret, err));
+    TRY(load_config(ret, NULL, err));
+    config_notes_log(ret->config);
     TRY(membership_find(a, ret->config, &ret->cluster, err));
+    TRY(refuse_auto_in_cluster(ret, err));
     if (ret->cluster->trial && *ret->cluster->trial)
         LOG_I("TRIAL", "number=%s", ret->cluster->trial);
     return args_has(a, "dry-run") ? OK : choose_dir(ret, err);

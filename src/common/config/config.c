@@ -164,8 +164,19 @@ status config_load(const config_source *source, config **ret, error *err)
         return st;
     }
     config_add_nodes(t, "", "", t->json);
+    if (config_finds_batch(&t->nodes[0]) && !source->takes_auto_batch) {
+        config_free_tree(t);
+        return FAIL(err, E_CONFIG,
+                    "data_loader.batch_size: \"auto\" is found by 'tequio train' on one machine, when a job begins; "
+                    "here it must be a number, and 'tequio find-batch-size CONFIG' says one");
+    }
     *ret = &t->nodes[0];
     return OK;
+}
+
+bool config_finds_batch(const config *c)
+{
+    return config_str(c, "data_loader.batch_size");
 }
 
 void config_destroy(config **c)

@@ -39,12 +39,16 @@ typedef struct config_source {
     const char *const *settings;        /* flags, "dotted.key=json", NULL-terminated; or NULL. What
                                          * is no JSON is a string */
     config_archive_reader *read_archive; /* of model.type from_archive; NULL: it is not taken */
+    bool takes_auto_batch;              /* data_loader.batch_size may be "auto": config_finds_batch */
 } config_source;
 
 /* All environment variables are jsonnet extVars, as in AllenNLP; TEQUIO_SET may hold more settings,
  * separated by newlines. E_CONFIG. */
 MUST_USE status config_load(const config_source *source, config **ret, error *err);
 void config_destroy(config **c);
+
+/* Whether data_loader.batch_size is to be found yet: as a number it reads 0 until it is one. */
+bool config_finds_batch(const config *c);
 
 /* What became of keys of AllenNLP; a warning, of one that is ignored. */
 typedef struct config_note {

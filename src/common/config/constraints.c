@@ -195,8 +195,7 @@ static status check_memory(const json_t *tree, error *err)
         return OK;
     return FAIL(err, E_CONFIG,
                 "trainer.memory: \"%s\" is no size; expected bytes, or a number with kB, MB, GB, TB (powers of 1000) "
-                "or KiB, MiB, GiB, TiB (of 1024), as \"8GB\"",
-                given);
+                "or KiB, MiB, GiB, TiB (of 1024), as \"8GB\"", given);
 }
 
 /* What libraries of a GPU do for factors of half precision alone. */
@@ -276,10 +275,14 @@ static status check_metrics(const json_t *tree, error *err)
 static status check_sampler(const json_t *tree, error *err)
 {
     const char *type = json_string_value(constraints_value_at(tree, "data_loader.batch_sampler.type"));
-    if (type && strcmp(type, "max_tokens_sampler") == 0 &&
-        json_is_true(constraints_value_at(tree, "data_loader.drop_last")))
+    if (!type || strcmp(type, "max_tokens_sampler") != 0)
+        return OK;
+    if (json_is_true(constraints_value_at(tree, "data_loader.drop_last")))
         return FAIL(err, E_CONFIG,
                     "data_loader.drop_last: a smaller batch of each length belongs to max_tokens_sampler; use false");
+    if (json_is_string(constraints_value_at(tree, "data_loader.batch_size")))
+        return FAIL(err, E_CONFIG, "data_loader.batch_size: max_tokens says how large batches of max_tokens_sampler "
+                                   "are; expected a number, the most examples of one");
     return OK;
 }
 
@@ -489,6 +492,7 @@ void constraints_derive(json_t *tree)
 {
     derive_reader(tree);
     json_t *loader = constraints_value_at(tree, "validation_data_loader");
-    if (json_is_null(json_object_get(loader, "batch_size")))
-        json_object_set(loader, "batch_size", constraints_value_at(tree, "data_loader.batch_size"));
+    json_t *batch = constraints_value_at(tree, "data_loader.batch_size");
+    if (json_is_null(json_object_get(loader, "batch_size")) && json_is_integer(batch))
+        json_object_set(loader, "batch_size", batch);
 }

@@ -95,7 +95,7 @@ bool recorder_in_progress(int row, recorder_event *ret)
 /* --- messages --- */
 
 /* Where a head has them (common/wire/wire.h). */
-enum { TYPE_AT = 4, PART_AT = 24, STEP_AT = 32, INDEX_AT = 40, LEVEL_AT = 44 };
+enum { TYPE_AT = 4, PART_AT = 24, SLOTS_AT = 28, STEP_AT = 32, INDEX_AT = 40, LEVEL_AT = 44 };
 
 static uint64_t number_at(const unsigned char *p, int bytes)
 {
@@ -105,17 +105,19 @@ static uint64_t number_at(const unsigned char *p, int bytes)
     return n;
 }
 
-/* 24 bits of the node's index are enough for people. */
+/* From the lowest bit: 27 of the bytes, 16 of the slots, 16 of the node's index, 5 of its level. */
 static int64_t pack_passing(const unsigned char *head, uint64_t bytes)
 {
-    return (int64_t)((uint64_t)head[LEVEL_AT] << 56 | number_at(head + INDEX_AT, 3) << 32 | (uint32_t)bytes);
+    return (int64_t)((bytes & 0x7ffffff) | number_at(head + SLOTS_AT, 2) << 27 | number_at(head + INDEX_AT, 2) << 43 |
+                     (uint64_t)head[LEVEL_AT] << 59);
 }
 
 recorder_passing recorder_unpack_passing(int64_t c)
 {
     uint64_t packed = (uint64_t)c;
-    return (recorder_passing){.bytes = (uint32_t)packed,
-                              .node = {(uint8_t)(packed >> 56), (uint32_t)(packed >> 32) & 0xffffff}};
+    return (recorder_passing){.bytes = (uint32_t)packed & 0x7ffffff,
+                              .slots = (uint32_t)(packed >> 27) & UINT16_MAX,
+                              .node = {(uint8_t)(packed >> 59), (uint32_t)(packed >> 43) & UINT16_MAX}};
 }
 
 void recorder_message(recorder_kind kind, const unsigned char *head, uint64_t bytes, uint32_t peer)

@@ -107,8 +107,9 @@ bool recorder_in_progress(int row, recorder_event *ret);
 
 /* What `c` of a message says. */
 typedef struct recorder_passing {
-    uint32_t bytes;                 /* of the payload */
-    tree_node node;                 /* of a gradient */
+    uint32_t bytes;                 /* of the payload, up to 128 MiB */
+    uint32_t slots;                 /* of the step, up to 65 535 */
+    tree_node node;                 /* of a gradient, among the first 65 536 */
 } recorder_passing;
 
 recorder_passing recorder_unpack_passing(int64_t c);

@@ -113,6 +113,7 @@ static void test_a_message_is_noted_by_its_head(void **state)
     assert_int_equal(e.lane, 17);
     assert_int_equal(e.step, 1234567890123);
     assert_int_equal(p.bytes, 4096);
+    assert_int_equal(p.slots, 6);
     assert_int_equal(p.node.level, 2);
     assert_int_equal(p.node.index, 1);
     assert_true(e.at_us > 0);

@@ -1,0 +1,376 @@
+#include "cli/look/wait_graph.h"
+
+#include "cli/look/recording_query.h"
+#include "common/base/alloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More would be no help, and what is behind them is found by the first as well. */
+enum { WAITS_FOLLOWED = 4096, DEPTH_MOST = 64 };
+
+static const recording *recording_of(const wait_graph *g, int at)
+{
+    const recording_file *file = at < 0 ? NULL : g->of->tasks[at].file;
+    return file ? &file->r : NULL;
+}
+
+static int master_of(const wait_graph *g)
+{
+    return recordings_find(g->of, (task){ROLE_MASTER, 0});
+}
+
+/* --- what is found --- */
+
+/* False: it was there, or there are enough. */
+static bool add_wait(wait_graph *g, const graph_wait *w)
+{
+    for (size_t i = 0; i < g->n_waits; i++) {
+        const graph_wait *o = &g->waits[i];
+        if (o->kind == w->kind && o->from == w->from && o->lane == w->lane && o->to == w->to && o->step == w->step &&
+            o->part == w->part && o->slot == w->slot)
+            return false;
+    }
+    if (g->n_waits == WAITS_FOLLOWED)
+        return false;
+    g->waits[g->n_waits++] = *w;
+    return true;
+}
+
+static void PRINTF_LIKE(4, 5) add_end(wait_graph *g, int at, int64_t age_us, const char *format, ...)
+{
+    char words[GRAPH_WORDS];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    for (size_t i = 0; i < g->n_ends; i++)
+        if (g->ends[i].task == at && strcmp(g->ends[i].words, words) == 0)
+            return;
+    g->ends = xrealloc(g->ends, (g->n_ends + 1) * sizeof *g->ends);
+    graph_end *end = &g->ends[g->n_ends++];
+    *end = (graph_end){.task = at, .age_us = age_us};
+    memcpy(end->words, words, sizeof words);
+}
+
+/* --- ends --- */
+
+/* What it has written. NULL: it says nothing more, and is an end. */
+static const recording *speaking(wait_graph *g, int at)
+{
+    static const char *const silent[] = {
+        "has written nothing: it hangs or is stopped, was killed, its host is gone, or what it wrote lies there",
+        "has written nothing when the others did, only long before"};
+    const recording *r = recording_of(g, at);
+    if (at < 0)
+        return NULL;
+    if (!r)
+        add_end(g, at, -1, "%s", silent[g->of->tasks[at].is_old]);
+    else if (r->head.reason == RECORDING_DEATH)
+        add_end(g, at, g->of->wall_us - r->head.wall_us, "died of signal %d (%s)", r->head.signal,
+                strsignal(r->head.signal));
+    else if (r->head.reason == RECORDING_FAILURE)
+        add_end(g, at, g->of->wall_us - r->head.wall_us, "gave up: %s", r->head.text);
+    else
+        return r;
+    return NULL;
+}
+
+/* --- lanes --- */
+
+static void follow_part(wait_graph *g, graph_wait w);
+
+static int task_of_peer(const wait_graph *g, const recording *r, uint32_t peer)
+{
+    task who;
+    return recording_peer_of(r, peer, &who) ? recordings_find(g->of, who) : -1;
+}
+
+/* All that it has asked servers for; `part` -1: whichever. */
+static bool follow_pulls(wait_graph *g, int at, int lane, int32_t part)
+{
+    const recording *r = recording_of(g, at);
+    size_t n;
+    bool any = false;
+    open_pull *pulls = recording_pulls(r, true, &n);
+    for (size_t i = 0; i < n; i++)
+        if (part < 0 || pulls[i].part == part) {
+            any = true;
+            follow_part(g, (graph_wait){.kind = GRAPH_PART, .from = at, .lane = lane,
+                                        .to = task_of_peer(g, r, pulls[i].peer), .step = pulls[i].version,
+                                        .part = pulls[i].part, .slot = -1, .age_us = pulls[i].age_us});
+        }
+    free(pulls);
+    return any;
+}
+
+/* The lane is in a slot. */
+static void follow_lane(wait_graph *g, int at, int lane, const lane_state *s)
+{
+    const recording *r = recording_of(g, at);
+    int64_t slot_age = recording_age(r, s->slot->at_us);
+    if (!s->wait) {
+        add_end(g, at, slot_age, "computes slot %d of step %lld", s->slot->a, (long long)s->slot->step);
+        return;
+    }
+    int64_t age = recording_age(r, s->wait->at_us);
+    bool is_part = s->wait->kind == EVENT_WAIT_PART;
+    if (s->wait->kind == EVENT_LOAD)
+        add_end(g, at, age, "waits for the examples of batch %lld, for slot %d of step %lld",
+                (long long)s->wait->c, s->slot->a, (long long)s->slot->step);
+    else if (!follow_pulls(g, at, lane, is_part ? s->wait->a : -1))
+        add_end(g, at, age, "waits for %s of step %lld that it has not asked for",
+                is_part ? "a part" : "the loss scale", (long long)s->slot->step);
+}
+
+/* --- servers --- */
+
+/* A server waits for a slot's gradient. */
+static void follow_slot(wait_graph *g, graph_wait w, int lane)
+{
+    const recording *r = add_wait(g, &w) ? speaking(g, w.to) : NULL;
+    if (!r)
+        return;
+    bool *sent = xcalloc(g->of->n_slots, sizeof *sent);
+    recording_slots(r, EVENT_SENT, w.part, w.step, (uint32_t)g->of->n_slots, sent);
+    lane_state s = recording_lane(r, lane);
+    bool is_in_slot = s.slot && s.slot->kind == EVENT_SLOT;
+    if (sent[w.slot])
+        add_end(g, w.to, -1, "has sent slot %d of step %lld, which has not arrived: the link is slow or broken", w.slot,
+                (long long)w.step);
+    else if (is_in_slot && s.slot->step <= w.step)
+        follow_lane(g, w.to, lane, &s);
+    else if (recording_computed(r, lane, w.step, w.slot))
+        add_end(g, w.to, -1, "has computed slot %d of step %lld, and not sent all of it", w.slot, (long long)w.step);
+    else if (!follow_pulls(g, w.to, lane, -1))
+        add_end(g, w.to, -1, "has not begun slot %d of step %lld", w.slot, (long long)w.step);
+    free(sent);
+}
+
+static void follow_slots(wait_graph *g, int at, int32_t part, int64_t step, int64_t age_us)
+{
+    const recording *r = recording_of(g, at);
+    size_t told = recording_step_slots(r, step), all = g->of->n_slots, n = told && told < all ? told : all;
+    size_t n_missing = 0;
+    bool *has = xcalloc(n + 1, sizeof *has);
+    recording_slots(r, EVENT_RECEIVED, part, step, (uint32_t)n, has);
+    for (size_t i = 0; i < n; i++) {
+        if (has[i])
+            continue;
+        n_missing++;
+        const slot_owner *owner = &g->of->owners[i];
+        follow_slot(g, (graph_wait){.kind = GRAPH_SLOT, .from = at, .lane = -1, .to = owner->task, .step = step,
+                                    .part = part, .slot = (int32_t)i, .age_us = age_us},
+                    owner->lane);
+    }
+    free(has);
+    if (n_missing)
+        return;
+    if (n && recording_message(r, EVENT_SENT, WIRE_NORM, part, step))
+        add_wait(g, &(graph_wait){.kind = GRAPH_VERDICT, .from = at, .lane = -1, .to = master_of(g), .step = step,
+                                  .part = part, .slot = -1, .age_us = age_us});
+    else
+        add_end(g, at, -1, "has not updated part %d to version %lld%s", part, (long long)step + 1,
+                n ? ", and has all gradients for it" : "");
+}
+
+static void follow_part(wait_graph *g, graph_wait w)
+{
+    const recording *r = add_wait(g, &w) ? speaking(g, w.to) : NULL;
+    if (!r || g->depth == DEPTH_MOST)
+        return;
+    g->depth++;
+    int64_t version = recording_version(r, w.part);
+    const recorder_event *update = recording_at(r, EVENT_UPDATE);
+    if (version >= w.step && recording_message(r, EVENT_SENT, WIRE_PART, w.part, w.step))
+        add_end(g, w.to, -1, "has sent part %d of version %lld, which has not arrived: the link is slow or broken",
+                w.part, (long long)w.step);
+    else if (version >= w.step)
+        add_end(g, w.to, -1, "has part %d at version %lld, and has not sent it", w.part, (long long)version);
+    else if (update)
+        add_end(g, w.to, recording_age(r, update->at_us), "updates part %d to version %lld", update->a,
+                (long long)update->step);
+    else
+        follow_slots(g, w.to, w.part, version >= 0 ? version : w.step - 1, w.age_us);
+    g->depth--;
+}
+
+/* --- the master --- */
+
+static void follow_shard(wait_graph *g, int master, int at, int64_t step, int64_t age_us)
+{
+    const graph_wait w = {.kind = GRAPH_SHARD, .from = master, .lane = -1, .to = at, .step = step, .part = -1,
+                          .slot = -1, .age_us = age_us};
+    const recording *r = add_wait(g, &w) ? speaking(g, at) : NULL;
+    if (!r)
+        return;
+    const recorder_event *writes = recording_at(r, EVENT_WRITE_SHARD);
+    if (writes)
+        add_end(g, at, recording_age(r, writes->at_us), "writes its shard of the checkpoint of step %lld",
+                (long long)writes->step);
+    else
+        add_end(g, at, -1, "has not written its shard of the checkpoint of step %lld", (long long)step);
+}
+
+/* Cuts that were asked for, and have not come. */
+static bool follow_cuts(wait_graph *g, int master)
+{
+    const recording *r = recording_of(g, master);
+    bool any = false;
+    for (size_t i = 0; i < g->of->n_tasks; i++) {
+        const recorder_event *asked = NULL;
+        for (uint32_t k = 0; k < r->head.n_events; k++) {
+            const recorder_event *e = &r->events[k];
+            bool is_its = g->of->tasks[i].task.role == ROLE_PS && task_of_peer(g, r, (uint32_t)e->b) == (int)i;
+            if (is_its && e->kind == EVENT_SENT && e->a == WIRE_CUT)
+                asked = asked && asked->step == e->step ? asked : e;
+            else if (is_its && e->kind == EVENT_RECEIVED && e->a == WIRE_CUT_DONE && asked && asked->step <= e->step)
+                asked = NULL;
+        }
+        if (asked)
+            follow_shard(g, master, (int)i, asked->step, recording_age(r, asked->at_us));
+        any = any || asked;
+    }
+    return any;
+}
+
+static bool follow_evaluation(wait_graph *g, int master, bool is_awaited)
+{
+    if (!is_awaited)
+        return false;
+    int at = recordings_find(g->of, (task){ROLE_EVALUATOR, 0});
+    const graph_wait w = {.kind = GRAPH_EVALUATION, .from = master, .lane = -1, .to = at, .step = -1, .part = -1,
+                          .slot = -1, .age_us = 0};
+    const recording *r = add_wait(g, &w) ? speaking(g, at) : NULL;
+    if (!r)
+        return true;
+    const recorder_event *e = recording_at(r, EVENT_EVALUATE);
+    if (e)
+        add_end(g, at, recording_age(r, e->at_us), "evaluates step %lld", (long long)e->step);
+    else
+        add_end(g, at, -1, "evaluates nothing, and an evaluation is awaited");
+    return true;
+}
+
+static void follow_limit(wait_graph *g, const graph_wait *w, bool awaits_evaluation)
+{
+    const recording *r = add_wait(g, w) ? speaking(g, w->to) : NULL;
+    if (!r)
+        return;
+    bool is_for = strstr(r->head.text, "for=evaluation") != NULL;
+    if (!follow_cuts(g, w->to) && !follow_evaluation(g, w->to, is_for || awaits_evaluation))
+        add_end(g, w->to, -1, "lets nobody go on behind version %lld%s%s", (long long)w->step,
+                r->head.text[0] ? ": " : "", r->head.text);
+}
+
+/* Whoever holds the version up to which all may run waits for the master's leave. */
+static bool is_held_back(const recording *r, int64_t *ret_limit)
+{
+    const recorder_event *held = NULL, *told = recording_message(r, EVENT_RECEIVED, WIRE_ALIVE, -1, -1);
+    for (uint32_t k = r->head.n_events; k-- > 0 && !held;)
+        held = r->events[k].kind == EVENT_HELD ? &r->events[k] : NULL;
+    const recorder_event *limit = recording_message(r, EVENT_RECEIVED, WIRE_LIMIT, -1, -1);
+    if (limit && (!told || limit->at_us > told->at_us))
+        told = limit;
+    *ret_limit = told ? told->step : -1;
+    return told && held && held->step >= told->step;
+}
+
+/* --- from everybody who waits --- */
+
+static void follow_worker(wait_graph *g, int at, bool awaits_evaluation)
+{
+    const recording *r = recording_of(g, at);
+    for (uint32_t i = 0; i < r->head.n_in_progress; i++) {
+        int32_t lane = r->in_progress[i].lane;
+        lane_state s = recording_lane(r, lane);
+        int64_t limit;
+        if (lane < 0 || s.slot != &r->in_progress[i])
+            continue;
+        if (s.slot->kind == EVENT_SLOT && s.wait)
+            follow_lane(g, at, lane, &s);
+        else if (s.slot->kind == EVENT_IDLE && is_held_back(r, &limit))
+            follow_limit(g, &(graph_wait){.kind = GRAPH_LIMIT, .from = at, .lane = lane, .to = master_of(g),
+                                          .step = limit, .part = -1, .slot = -1,
+                                          .age_us = recording_age(r, s.slot->at_us)},
+                         awaits_evaluation);
+        else if (s.slot->kind == EVENT_IDLE)
+            (void)follow_pulls(g, at, lane, -1);
+    }
+}
+
+/* What others ask of a server, who may have left nothing themselves. */
+static void follow_server(wait_graph *g, int at)
+{
+    const recording *r = recording_of(g, at);
+    size_t n;
+    open_pull *pulls = recording_pulls(r, false, &n);
+    for (size_t i = 0; i < n; i++) {
+        int from = task_of_peer(g, r, pulls[i].peer);
+        if (from >= 0 && !recording_of(g, from))
+            follow_part(g, (graph_wait){.kind = GRAPH_PART, .from = from, .lane = -1, .to = at,
+                                        .step = pulls[i].version, .part = pulls[i].part, .slot = -1,
+                                        .age_us = pulls[i].age_us});
+    }
+    free(pulls);
+}
+
+/* Those from which waits lead to the task. */
+static size_t count_waiters(const wait_graph *g, int at)
+{
+    bool *waits = xcalloc(g->of->n_tasks + 1, sizeof *waits), grows = true;
+    size_t n = 0;
+    waits[at] = true;
+    while (grows) {
+        grows = false;
+        for (size_t i = 0; i < g->n_waits; i++) {
+            const graph_wait *w = &g->waits[i];
+            if (w->to < 0 || !waits[w->to] || waits[w->from])
+                continue;
+            waits[w->from] = grows = true;
+            n++;
+        }
+    }
+    free(waits);
+    return n;
+}
+
+static int by_blame(const void *a, const void *b)
+{
+    const graph_end *x = a, *y = b;
+    if (x->n_waiters != y->n_waiters)
+        return (x->n_waiters < y->n_waiters) - (x->n_waiters > y->n_waiters);
+    return (x->age_us < y->age_us) - (x->age_us > y->age_us);
+}
+
+void wait_graph_make(const recordings *of, const json_t *live, wait_graph *ret)
+{
+    wait_graph g = {.of = of};
+    bool awaits_evaluation = json_is_true(json_object_get(live, "awaits_evaluation"));
+    g.waits = xcalloc(WAITS_FOLLOWED, sizeof *g.waits);
+    for (size_t i = 0; i < of->n_tasks; i++) {
+        const recording *r = recording_of(&g, (int)i);
+        task lanes;
+        bool has_lanes = r && recording_task_of(r, ROLE_WORKER, &lanes) && recordings_find(of, lanes) == (int)i;
+        if (has_lanes)
+            follow_worker(&g, (int)i, awaits_evaluation);
+        if (r && of->tasks[i].task.role == ROLE_PS)
+            follow_server(&g, (int)i);
+        if (r)
+            (void)speaking(&g, (int)i); /* of who ended */
+    }
+    for (size_t i = 0; i < g.n_ends; i++)
+        g.ends[i].n_waiters = count_waiters(&g, g.ends[i].task);
+    if (g.n_ends)
+        qsort(g.ends, g.n_ends, sizeof *g.ends, by_blame);
+    *ret = g;
+}
+
+void wait_graph_fini(wait_graph *g)
+{
+    free(g->waits);
+    free(g->ends);
+    *g = (wait_graph){.of = NULL};
+}

@@ -20,6 +20,7 @@ extern const command command_export;
 extern const command command_generate;
 extern const command command_inspect;
 extern const command command_status;
+extern const command command_top;
 extern const command command_logs;
 extern const command command_page;
 extern const command command_track;

@@ -26,6 +26,7 @@ json_t *master_publish_self(void)
 {
     char name[TASK_NAME];
     json_t *o = json_object(), *figures = json_object();
+    counters_take_process();
     for (int c = 0; c < COUNTER_COUNT; c++)
         if (counter_rows[c].of == ROLE_MASTER || counter_rows[c].of == COUNTER_OF_ANY)
             json_object_set_new(figures, counter_rows[c].name,

@@ -91,6 +91,11 @@ const char *place_dir(const place *p)
     return p->kind == PLACE_DIR ? p->dir : NULL;
 }
 
+const char *place_word(const place *p)
+{
+    return p->word;
+}
+
 bool place_is_ssh(const place *p)
 {
     return p->kind == PLACE_SSH;

@@ -24,6 +24,8 @@ typedef struct place place;
 MUST_USE status place_open(const args *a, const char *word, place **ret, error *err);
 void place_close(place **p);
 
+const char *place_word(const place *p);     /* as it was given, without a token */
+
 /* The folder, of a job that lies on this machine; NULL: it lies elsewhere. */
 const char *place_dir(const place *p);
 

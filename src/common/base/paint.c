@@ -30,6 +30,13 @@ bool paint_is_wanted(int fd)
     return paint_can_move(fd) && !(no && *no);
 }
 
+const char *paint_sequence(int fd, paint_what what)
+{
+    static const char *const sequences[] = {
+        [PAINT_PLAIN] = "", [PAINT_BOLD] = BOLD, [PAINT_DIM] = DIM, [PAINT_WARN] = YELLOW, [PAINT_BAD] = RED};
+    return paint_is_wanted(fd) ? sequences[what] : "";
+}
+
 static void add(buf *ret, const char *colour, const char *text, size_t bytes)
 {
     if (*colour)

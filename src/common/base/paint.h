@@ -18,6 +18,10 @@ bool paint_can_move(int fd);
 /* It does, and nobody set NO_COLOR to anything (https://no-color.org). */
 bool paint_is_wanted(int fd);
 
+/* The sequence that begins it, or "" where it is not wanted; `fd` takes "\033[0m" at the end of it. */
+typedef enum paint_what { PAINT_PLAIN, PAINT_BOLD, PAINT_DIM, PAINT_WARN, PAINT_BAD } paint_what;
+const char *paint_sequence(int fd, paint_what what);
+
 /* Each adds the text, painted. A line that is none of the log stays as it is. */
 void paint_line(const char *line, size_t bytes, buf *ret);
 /* `bar`: what progress_fit made. */

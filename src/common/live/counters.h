@@ -29,6 +29,9 @@ typedef struct counter_row {
 extern const counter_row counter_rows[COUNTER_COUNT];
 extern _Atomic int64_t counter_values[COUNTER_COUNT];
 
+/* Asks the kernel for memory and processor time; for whoever tells of all figures. */
+void counters_take_process(void);
+
 static inline void counter_add(counter c, int64_t n)
 {
     atomic_fetch_add_explicit(&counter_values[c], n, memory_order_relaxed);

@@ -32,6 +32,7 @@ static void add_wait(Wire__Status *m, const wait_said *wait)
 
 void wire_status_fill(role of, const wait_list *waits, Wire__Status *ret)
 {
+    counters_take_process();
     wire__status__init(ret);
     ret->figures = xcalloc(COUNTER_COUNT, sizeof *ret->figures);
     ret->waits = xcalloc(WAITS_MOST, sizeof *ret->waits);

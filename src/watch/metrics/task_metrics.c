@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,7 +42,7 @@ static void add_counters(const task_metrics *m, buf *ret)
     }
 }
 
-/* --- the process, by the names that Prometheus's own libraries give --- */
+/* --- the process --- */
 
 /* Seconds since 1970; 0: /proc does not say. */
 static double start_time(void)
@@ -67,38 +66,11 @@ static double start_time(void)
            (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
-static double resident_bytes(void)
+static void add_start(const task_metrics *m, buf *ret)
 {
-    unsigned long long all, resident = 0;
-    FILE *f = fopen("/proc/self/statm", "re");
-    if (f && fscanf(f, "%llu %llu", &all, &resident) != 2)
-        resident = 0;
-    if (f)
-        fclose(f);
-    return (double)resident * (double)sysconf(_SC_PAGESIZE);
-}
-
-static double cpu_seconds(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
-
-static void add_process(const task_metrics *m, buf *ret)
-{
-    const struct {
-        const char *name, *type, *help;
-        double value;
-    } rows[] = {
-        {"process_resident_memory_bytes", "gauge", "Memory of the process.", resident_bytes()},
-        {"process_cpu_seconds_total", "counter", "Processor time of the process.", cpu_seconds()},
-        {"process_start_time_seconds", "gauge", "When the process began, in seconds since 1970.", start_time()},
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        sample_head(rows[i].name, rows[i].type, rows[i].help, ret);
-        add_of_task(rows[i].name, m->tasks[0], rows[i].value, ret);
-    }
+    static const char name[] = "process_start_time_seconds";
+    sample_head(name, "gauge", "When the process began, in seconds since 1970.", ret);
+    add_of_task(name, m->tasks[0], start_time(), ret);
 }
 
 void task_metrics_text(const task_metrics *m, int64_t now_us, buf *ret)
@@ -109,8 +81,9 @@ void task_metrics_text(const task_metrics *m, int64_t now_us, buf *ret)
     sample_head("tequio_turn_age_seconds", "gauge", "Time since the task's loop went round.", ret);
     for (size_t i = 0; i < m->n; i++)
         add_of_task("tequio_turn_age_seconds", m->tasks[i], pulse_silence(m->tasks[i].role, now_us), ret);
+    counters_take_process();
     add_counters(m, ret);
-    add_process(m, ret);
+    add_start(m, ret);
 }
 
 /* --- answers --- */

@@ -16,6 +16,7 @@
 #include "common/base/fs.h"
 #include "common/base/hash.h"
 #include "common/base/log.h"
+#include "common/base/read_progress.h"
 #include "common/base/wait_warning.h"
 #include "common/live/counters.h"
 #include "common/live/pulse.h"
@@ -124,6 +125,25 @@ static int64_t evaluator_choose(evaluator *e, const int64_t *list, size_t n, boo
 
 /* --- evaluating --- */
 
+static bool is_stopped(const evaluator *e)
+{
+    return e->stop && atomic_load(e->stop);
+}
+
+/* Asked to leave meanwhile, it is OK, and there is none. */
+static status read_data(evaluator *e, error *err)
+{
+    read_progress *p = read_progress_create();
+    read_progress_stop_by(p, e->stop);
+    read_progress_enter(p);
+    error why = ERROR_INIT;
+    status st = evaluation_open(&e->how, &e->evaluation, &why);
+    read_progress_enter(NULL);
+    read_progress_destroy(&p);
+    bool is_left = st == E_ABORTED && is_stopped(e);
+    return st == OK || is_left ? OK : FAIL(err, st, "%s", why.text);
+}
+
 /* What the training data teach is known once a worker has read them, and weights that a model
  * brings make a checkpoint before: until then, if it may wait, nothing is opened. Whatever else is
  * wrong is better said at once. */
@@ -133,7 +153,7 @@ static status open_evaluation(evaluator *e, bool may_wait, error *err)
     TRY(jobdir_read_vocabulary(e->dir, &vocabulary, err));
     bool must_wait = may_wait && !vocabulary && evaluation_needs_vocabulary(e->how.config);
     e->how.vocabulary = vocabulary;
-    status st = must_wait ? OK : evaluation_open(&e->how, &e->evaluation, err);
+    status st = must_wait ? OK : read_data(e, err);
     e->how.vocabulary = NULL;
     free(vocabulary);
     return st == OK && e->evaluation
@@ -148,11 +168,6 @@ static void tell(const report *r)
     LOG_I("EVALUATED", "step=%lld epochs_done=%lld%s seconds=%.2f final=%d", (long long)r->step,
           (long long)r->epochs_done, metrics.data ? metrics.data : "", r->seconds, r->final);
     buf_fini(&metrics);
-}
-
-static bool is_stopped(const evaluator *e)
-{
-    return e->stop && atomic_load(e->stop);
 }
 
 /* A job that fails does not wait for an evaluation to come to its end. */
@@ -359,6 +374,8 @@ static status go_on(evaluator *e, int64_t step, int64_t newest, bool is_over, bo
         pulse_rest(ROLE_EVALUATOR); /* data are read, an engine is built */
     if (step != NONE && !e->evaluation)
         TRY(open_evaluation(e, !is_over, err));
+    if (is_stopped(e))
+        return OK;
     if (step != NONE && e->evaluation) {
         TRY(evaluate_step(e, step, err));
         e->evaluated_us = clock_us();

@@ -95,6 +95,9 @@ status master_watch_disk(master *m, int64_t now_us, error *err)
             return OK;
         }
     }
+    if (master_waited_to_leave(m, now_us))
+        return FAIL(err, E_PREEMPTED, "preempted while the job dir cannot be written; start again to resume: %s",
+                    d->why);
     double waited = (double)(now_us - d->since_us) / SECOND_US;
     if (waited < master_option(m, "trainer.disk_timeout"))
         return OK;

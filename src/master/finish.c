@@ -42,12 +42,17 @@ static bool is_server_gone(const master *m)
     return false;
 }
 
+bool master_waited_to_leave(const master *m, int64_t now_us)
+{
+    double asked_s = (double)(now_us - m->ending.preempt_us) / SECOND_US;
+    return m->ending.preempted && asked_s > master_option(m, "distributed.preempt_grace");
+}
+
 /* Asked to leave, and no checkpoint that is still to come is worth the wait. */
 static bool may_leave(const master *m)
 {
-    double asked_s = (double)(clock_us() - m->ending.preempt_us) / SECOND_US;
     return m->ending.preempted && (m->phase == GATHER || (m->phase < DRAIN && is_server_gone(m)) ||
-                            asked_s > master_option(m, "distributed.preempt_grace"));
+                                   master_waited_to_leave(m, clock_us()));
 }
 
 /* The last checkpoint is there, and so is all that is to be evaluated. */

@@ -156,6 +156,8 @@ void master_say_again(master *m);
 /* finish.c */
 /* Looks for evaluations; where patience is over, what is saved is the result. */
 MUST_USE status master_stop_early(master *m, error *err);
+/* It was asked to leave, preempt_grace ago. */
+bool master_waited_to_leave(const master *m, int64_t now_us);
 /* Leaves the results, once nothing is left to wait for. */
 MUST_USE status master_try_finish(master *m, error *err);
 

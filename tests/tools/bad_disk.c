@@ -7,6 +7,9 @@
  * pwrite, fsync, mkdir of what is not there, rename and renameat2. The N-th and only it fails; at
  * the end of the process DIR.calls says how many there were.
  *
+ * With BAD_DISK_FILE=FILE and BAD_DISK_FROM=N FILE is besides never replaced by a rename again, from the N-th time on:
+ * there is no room.
+ *
  * With BAD_DISK_FLAT DIR is besides as Cloud Storage is behind FUSE: its folders cannot be renamed,
  * nor can files while they are open.
  */
@@ -122,8 +125,21 @@ static bool is_flat(const char *from, int for_folders)
     return true;
 }
 
+/* Whether the file is not to be replaced any more; errno is set then. */
+static bool is_kept(const char *to)
+{
+    static atomic_long times;
+    const char *file = getenv("BAD_DISK_FILE"), *from = getenv("BAD_DISK_FROM");
+    if (!file || strcmp(to, file) != 0 || atomic_fetch_add(&times, 1) + 1 < (from ? atol(from) : 1))
+        return false;
+    errno = ENOSPC;
+    return true;
+}
+
 int rename(const char *from, const char *to)
 {
+    if (is_kept(to))
+        return -1;
     if (is_flat(from, EMFILE))
         return -1;
     return fails(is_ours(to)) ? -1 : REAL(rename)(from, to);
@@ -131,6 +147,8 @@ int rename(const char *from, const char *to)
 
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
+    if (is_kept(to))
+        return -1;
     if (is_flat(from, EINVAL))
         return -1;
     return fails(is_ours(to)) ? -1 : REAL(renameat2)(from_dir, from, to_dir, to, flags);

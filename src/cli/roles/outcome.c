@@ -167,36 +167,51 @@ static void write_pictures(const jobdir *d, const json_t *metrics)
 
 /* --- all of it --- */
 
-/* A disk that takes nothing is waited for, as the master waits for it before. */
-static status write_metrics(const config *c, const jobdir *d, const json_t *metrics, error *err)
+/* Whose results these are, and who ends it before its time. */
+typedef struct leaving {
+    const config *config;
+    const jobdir *dir;
+    const atomic_bool *stop;    /* NULL: never */
+} leaving;
+
+static void rest(const atomic_bool *stop)
 {
-    int64_t until_us = clock_us() + (int64_t)(config_f64(c, "trainer.disk_timeout") * 1e6);
+    for (int i = 0; i < 10 && !(stop && atomic_load(stop)); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
+}
+
+/* A disk that takes nothing is waited for, as the master waits for it before. */
+static status write_metrics(const leaving *l, const json_t *metrics, error *err)
+{
+    int64_t until_us = clock_us() + (int64_t)(config_f64(l->config, "trainer.disk_timeout") * 1e6);
     for (bool is_told = false;; is_told = true) {
         error why = ERROR_INIT;
-        status st = jobdir_write_json(d, "metrics.json", metrics, &why);
+        status st = jobdir_write_json(l->dir, "metrics.json", metrics, &why);
         if (st == OK || !fs_is_cause(st) || clock_us() >= until_us)
             return st == OK ? OK : FAIL(err, st, "%s", why.text);
+        if (l->stop && atomic_load(l->stop))
+            return FAIL(err, E_PREEMPTED, "asked to leave before the results were complete, which a start of the "
+                                          "same job makes up for: %s", why.text);
         if (!is_told)
             LOG_W("DISK", "%s; it is tried again", why.text);
-        nanosleep(&(struct timespec){.tv_nsec = 500 * 1000 * 1000}, NULL);
+        rest(l->stop);
     }
 }
 
-static status complete_metrics(const config *c, const jobdir *d, const char *model, const char *vocabulary,
-                               bool is_alone, error *err)
+static status complete_metrics(const leaving *l, const char *model, const char *vocabulary, bool is_alone, error *err)
 {
     json_t *metrics = NULL;
-    char *path = jobdir_file(d, "metrics.json");
+    char *path = jobdir_file(l->dir, "metrics.json");
     status st = json_read_file(path, &metrics, err);
     free(path);
     TRY(st);
     if (is_alone)
         put_memory(metrics);
-    st = test(c, model, vocabulary, metrics, err);
+    st = test(l->config, model, vocabulary, metrics, err);
     if (st == OK)
-        st = write_metrics(c, d, metrics, err);
+        st = write_metrics(l, metrics, err);
     if (st == OK)
-        write_pictures(d, metrics);
+        write_pictures(l->dir, metrics);
     json_decref(metrics);
     return st;
 }
@@ -210,32 +225,34 @@ static bool has_file(const jobdir *d, const char *name)
 }
 
 /* `is_new`: what is there is of an earlier end. */
-static status leave(const config *c, const jobdir *d, bool is_new, bool is_alone, error *err)
+static status leave(const leaving *l, bool is_new, bool is_alone, error *err)
 {
+    const config *c = l->config;
+    const jobdir *d = l->dir;
     char *vocabulary = NULL;
     TRY(jobdir_read_vocabulary(d, &vocabulary, err));
     char *model = best_weights(d);
     if (is_new || !has_file(d, "model.onnx"))
         write_onnx(c, d, vocabulary);
-    status st = complete_metrics(c, d, model, vocabulary, is_alone, err);
-    if (is_new || !has_file(d, "model.tar.gz"))
+    status st = complete_metrics(l, model, vocabulary, is_alone, err);
+    if (st != E_PREEMPTED && (is_new || !has_file(d, "model.tar.gz")))
         write_archive(c, d, model, vocabulary);
     free(model);
     free(vocabulary);
     return st;
 }
 
-status outcome_leave(const config *c, const jobdir *d, bool is_alone, error *err)
+status outcome_leave(const config *c, const jobdir *d, bool is_alone, const atomic_bool *stop, error *err)
 {
-    return jobdir_is_ours(d) ? leave(c, d, true, is_alone, err) : OK;
+    return jobdir_is_ours(d) ? leave(&(leaving){c, d, stop}, true, is_alone, err) : OK;
 }
 
-void outcome_complete(const config *c, jobdir *d)
+void outcome_complete(const config *c, jobdir *d, const atomic_bool *stop)
 {
     error err = ERROR_INIT;
     if (!jobend_complete(d))
         return;
-    if (leave(c, d, false, false, &err) != OK)
+    if (leave(&(leaving){c, d, stop}, false, false, &err) != OK)
         LOG_W("NO_TEST", "metrics.json is not completed: %s", err.text);
     jobdir_let_go(d);
 }

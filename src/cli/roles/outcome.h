@@ -9,6 +9,8 @@
 #include "common/config/config.h"
 #include "common/store/jobdir.h"
 
+#include <stdatomic.h>
+
 /* Says how the job ended where the master could not, because another role of the process failed or it did
  * not come as far. Does nothing for a process that does not hold the job dir. Warns where it fails. */
 void outcome_note(const jobdir *d, status st, const char *text);
@@ -23,11 +25,11 @@ void outcome_note(const jobdir *d, status st, const char *text);
  *   model.tar.gz    the best weights as an archive (cli/run/model_archive.h)
  *
  * `tequio export` and `evaluate` can make up for what cannot be. Warns then; but the result is that of the
- * evaluation, which somebody asked for. */
-MUST_USE status outcome_leave(const config *c, const jobdir *d, bool is_alone, error *err);
+ * evaluation, which somebody asked for. E_PREEMPTED: *stop (NULL: never) became true while a disk was waited for. */
+MUST_USE status outcome_leave(const config *c, const jobdir *d, bool is_alone, const atomic_bool *stop, error *err);
 
 /* Of a job that was done before this start: completes what the last master did not come to, if it was killed
  * as it left. Does nothing while another process holds the job dir, or where it cannot be written. */
-void outcome_complete(const config *c, jobdir *d);
+void outcome_complete(const config *c, jobdir *d, const atomic_bool *stop);
 
 #endif

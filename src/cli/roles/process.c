@@ -396,7 +396,7 @@ static status run_job(process *p, error *err)
     bool is_over = st == OK;
     outcome_note(p->dir, st, err->text);
     if (is_over)
-        st = outcome_leave(p->o->config, p->dir, p->c->origin == CLUSTER_LOCAL, err);
+        st = outcome_leave(p->o->config, p->dir, p->c->origin == CLUSTER_LOCAL, p->o->stop, err);
     if (is_over)
         board_end(p->dir, is_trial(p));
     tracking_end(&told, st);
@@ -408,7 +408,7 @@ static status run_job(process *p, error *err)
 /* A job that was done before, whose master may have been killed as it left. */
 static void complete(process *p)
 {
-    outcome_complete(p->o->config, p->dir);
+    outcome_complete(p->o->config, p->dir, p->o->stop);
     tracking *told = tracking_start(p->o->config, p->dir, true);
     tracking_end(&told, OK);
 }

@@ -75,7 +75,7 @@ static status launch_prepare_dir(const train_job *j, const char *logs, const cha
     };
     TRY(jobdir_prepare(&request, ret, ret_done, err));
     if (*ret_done)
-        outcome_complete(j->config, *ret);
+        outcome_complete(j->config, *ret, NULL);
     jobdir_let_go(*ret); /* the master takes its lock */
     if (*ret_done)
         return OK;
@@ -144,7 +144,7 @@ static void complete(const train_job *j)
 {
     jobdir *dir = NULL;
     if (jobdir_open(j->job_dir, &dir, NULL) == OK)
-        outcome_complete(j->config, dir);
+        outcome_complete(j->config, dir, NULL);
     jobdir_close(&dir);
 }
 

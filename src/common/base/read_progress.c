@@ -22,6 +22,7 @@ struct read_progress {
     atomic_uint_least64_t done, moves;
     atomic_int_least64_t next_us;   /* when it is told next */
     atomic_bool is_stopped;
+    const atomic_bool *stop_flag;   /* or by it; NULL: there is none */
     pthread_mutex_t lock;           /* guards what follows */
     char what[WHAT];                /* "indexing 'train.jsonl'" */
     uint64_t n;
@@ -165,11 +166,20 @@ void read_progress_add(uint64_t n)
 
 /* --- the end before its time --- */
 
+static bool is_stopped(const read_progress *p)
+{
+    return atomic_load_explicit(&p->is_stopped, memory_order_relaxed) ||
+           (p->stop_flag && atomic_load_explicit(p->stop_flag, memory_order_relaxed));
+}
+
 status read_progress_check(error *err)
 {
-    if (!atomic_load_explicit(&read_progress_here()->is_stopped, memory_order_relaxed))
-        return OK;
-    return FAIL(err, E_ABORTED, "stopped while data were read");
+    return is_stopped(read_progress_here()) ? FAIL(err, E_ABORTED, "stopped while data were read") : OK;
+}
+
+void read_progress_stop_by(read_progress *p, const atomic_bool *flag)
+{
+    p->stop_flag = flag;
 }
 
 void read_progress_stop(read_progress *p)

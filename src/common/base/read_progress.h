@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 enum { READ_PROGRESS_TEXT = 192, READ_PROGRESS_STEP = 1 << 20 };
@@ -50,6 +51,8 @@ typedef struct read_state {
 
 void read_progress_look(read_progress *p, read_state *ret);
 void read_progress_stop(read_progress *p);
+/* It is to stop once *flag, which is kept, is true. Before anybody reads for it. */
+void read_progress_stop_by(read_progress *p, const atomic_bool *flag);
 
 /* --- other processes, which wait for a file that is made here (data/index/cache.h) --- */
 

@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,6 +98,16 @@ static void what_is_stopped_says_so(void **state)
     assert_int_equal(read_progress_check(&err), E_ABORTED);
     read_progress_enter(NULL); /* the process itself is not */
     assert_int_equal(read_progress_check(&err), OK);
+
+    atomic_bool flag = false;
+    read_progress *other = read_progress_create();
+    read_progress_stop_by(other, &flag);
+    read_progress_enter(other);
+    assert_int_equal(read_progress_check(&err), OK);
+    atomic_store(&flag, true);
+    assert_int_equal(read_progress_check(&err), E_ABORTED);
+    read_progress_enter(NULL);
+    read_progress_destroy(&other);
 }
 
 static void *make_elsewhere(void *file)

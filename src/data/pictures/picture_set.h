@@ -16,6 +16,8 @@
 #include "common/base/fs.h"
 #include "data/words.h"
 
+enum { PICTURE_FILE_MOST = 1 << 30 };
+
 typedef struct picture_entry {
     const char *path;               /* as of picture_path */
     int32_t label;                  /* 0 without labels */

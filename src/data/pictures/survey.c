@@ -21,7 +21,7 @@
 #include <string.h>
 
 /* Pictures that one round looks at; the largest file. */
-enum { ROUND = 64, BYTES_MOST = 1 << 30 };
+enum { ROUND = 64 };
 
 typedef struct tally {
     int64_t of_format[PICTURE_FORMATS], misnamed, sixteen_bits, cmyk, turned;
@@ -40,7 +40,7 @@ typedef struct survey {
 status picture_set_read(const picture_set *s, size_t i, buf *ret, error *err)
 {
     char *path = picture_set_path(s, i);
-    status st = fs_read(path, BYTES_MOST, ret, err);
+    status st = fs_read(path, PICTURE_FILE_MOST, ret, err);
     free(path);
     return st;
 }

@@ -1,7 +1,9 @@
 /* See field.h. */
 #include "data/record/field.h"
 
+#include "common/base/fs.h"
 #include "common/base/utf8.h"
+#include "data/pictures/picture_set.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -209,6 +211,38 @@ static status take_image(const record_field *f, value *v, void *const *ret, bool
     return st;
 }
 
+/* The path that a value is, which the caller frees; NULL: it is none. */
+static char *path_of(const value *v)
+{
+    const void *text;
+    size_t n;
+    bool is_path = v->format->bytes(v->at, &text, &n) && n > 0 && !memchr(text, 0, n);
+    return is_path ? xstrndup(text, n) : NULL;
+}
+
+/* All of them were looked at before (image_paths.h). */
+static status take_image_file(const record_field *f, value *v, void *const *ret, bool *ret_fits, error *err)
+{
+    char *below = path_of(v), *path = below ? picture_path(f->root, below) : NULL;
+    buf file = BUF_INIT;
+    status st = OK;
+    *ret_fits = below != NULL;
+    if (below && !v->how->measure)
+        st = fs_read(path, PICTURE_FILE_MOST, &file, err);
+    if (below && !v->how->measure && st == OK) {
+        st = picture_view_take(&f->picture->view, v->how->draws, (const unsigned char *)file.data, file.size, ret[0],
+                               err);
+        if (st != OK)
+            error_prepend(err, "field '%s': '%s'", f->name, path);
+    }
+    buf_fini(&file);
+    free(path);
+    free(below);
+    return st;
+}
+
+const field_kind field_kind_of_paths = {"image", DT_F32, false, false, "the path of a picture", take_image_file};
+
 static const field_kind kinds[] = {
     {"number", DT_F32, false, false, "a number", take_reals},
     {"numbers", DT_F32, true, false, "numbers", take_reals},
@@ -308,7 +342,20 @@ bool record_field_is_text(const record_field *f)
 
 bool record_field_is_image(const record_field *f)
 {
-    return f->kind->take == take_image;
+    return f->kind->take == take_image || record_field_is_path(f);
+}
+
+bool record_field_is_path(const record_field *f)
+{
+    return f->kind == &field_kind_of_paths;
+}
+
+status record_field_path(const record_field *f, const record_format *format, const void *parsed, char **ret, error *err)
+{
+    value v;
+    TRY(find_value(f, format, parsed, &(record_reading){.raw = true}, &v, err));
+    *ret = path_of(&v);
+    return *ret ? OK : describe_misfit(f, &v, err);
 }
 
 bool record_field_has_words(const record_field *f)

@@ -10,7 +10,8 @@
  *   labels              float32 [classes]: 1 for each class that a list names by its number, which may be empty; else 0
  *   word                int64: a class by its word, numbered in the order of the training data's words
  *   text                a text, or two, as tokens: the fields of text_encoder.h
- *   image               float32 [channels, height, width]: a JPEG, PNG or WebP, of one size (picture_options.h)
+ *   image               float32 [channels, height, width]: a JPEG, PNG or WebP, of one size (picture_options.h); where
+ *                       strings are text, by the path of its file
  *
  * Threads: immutable once what there is to learn was learned; then any.
  */
@@ -42,6 +43,7 @@ typedef struct record_field {
     const char *pair;               /* of a text: where the second one stands; NULL: there is one alone */
     text_encoder *encoder;          /* likewise */
     picture_options *picture;       /* of an image */
+    const char *root;               /* of one that is named by its path: the folder of such paths */
 } record_field;
 
 typedef struct record_fields {
@@ -66,9 +68,14 @@ bool record_field_is_list(const record_field *f);
 bool record_field_is_bytes(const record_field *f);
 bool record_field_is_text(const record_field *f);
 bool record_field_is_image(const record_field *f);
+bool record_field_is_path(const record_field *f);       /* an image by the path of its file */
 bool record_field_is_labels(const record_field *f);
+/* The path of a record's image; free it. E_DATA. */
+MUST_USE status record_field_path(const record_field *f, const record_format *format, const void *parsed, char **ret,
+                                  error *err);
 /* A row of the table. */
 const field_kind *field_kind_of(const char *type);
+extern const field_kind field_kind_of_paths; /* an image by the path of its file */
 /* A text whose tokens are words of the training data (text_words.h). */
 bool record_field_has_words(const record_field *f);
 /* What becomes of it in an example: so many fields as it returns. */

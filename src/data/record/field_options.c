@@ -3,6 +3,7 @@
 
 #include "common/base/json.h"
 #include "data/record/form.h"
+#include "data/record/image_paths.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -248,11 +249,13 @@ static status read_fields(const reader_request *request, const record_format *fo
         const config *section = field_section(request->reader, i);
         record_field f = {.name = NULL};
         TRY(read_field(section, augment, ret->memory, &f, err));
-        if ((record_field_is_bytes(&f) || record_field_is_image(&f)) && !format->has_bytes)
-            return FAIL(err, E_CONFIG, "%s.type: %s: strings of %s are text; %s", config_path(section),
-                        config_str(section, "type"), format->type,
-                        record_field_is_image(&f) ? "pictures named in a list are read by image_list"
-                                                  : "give integers or numbers as lists");
+        if (record_field_is_bytes(&f) && !format->has_bytes)
+            return FAIL(err, E_CONFIG, "%s.type: bytes: strings of %s are text; give integers or numbers as lists",
+                        config_path(section), format->type);
+        if (record_field_is_image(&f) && !format->has_bytes) {
+            f.kind = &field_kind_of_paths;
+            TRY(image_paths_root(request, ret->memory, &f.root, err));
+        }
         TRY(add_field(request, vocabulary, f, config_path(section), ret, err));
     }
     if (ret->n == 0)

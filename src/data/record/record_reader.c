@@ -8,9 +8,12 @@
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "data/index/record_set.h"
+#include "data/record/form.h"
+#include "data/record/image_paths.h"
 #include "data/record/survey.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct record_reader {
     dataset base;
@@ -19,6 +22,7 @@ typedef struct record_reader {
     record_fields fields;
     kept_lengths lengths;       /* of the examples */
     uint32_t *kept;             /* the record of each example; NULL: every record is one */
+    image_paths images;         /* of the records, once these are kept of the examples */
     char *vocabulary;
 } record_reader;
 
@@ -29,6 +33,7 @@ static void close_reader(dataset *d)
     record_fields_fini(&r->fields);
     free(r->vocabulary);
     kept_lengths_close(&r->lengths);
+    image_paths_fini(&r->images);
     mem_free(r->kept);
     free(r);
 }
@@ -109,6 +114,8 @@ static void record_reader_contents(const dataset *d, content_digest *ret)
     const record_reader *r = (const record_reader *)d;
     int64_t first = record_of(r, d->first), last = record_of(r, d->first + d->examples - 1);
     record_set_contents(r->set, first, last - first + 1, ret);
+    if (r->images.prints)
+        content_digest_add(ret, r->images.prints + d->first, (size_t)d->examples * sizeof *r->images.prints);
 }
 
 static const record_set *record_reader_records(const dataset *d)
@@ -171,22 +178,45 @@ static char *vocabulary_of(const record_fields *fields)
     return text;
 }
 
-/* The others, with their lengths. */
+static bool is_example(const record_reader *r, size_t record)
+{
+    return r->images.broken ? !r->images.broken[record] : r->lengths.at[record] > 0;
+}
+
+/* The others, with their lengths and what their images are. */
 static status keep_examples(record_reader *r, size_t kept, error *err)
 {
-    kept_lengths few, all = r->lengths;
+    kept_lengths few = {.n = 0}, all = r->lengths;
     void *room = NULL;
+    size_t n = (size_t)record_set_count(r->set);
     TRY(mem_alloc(kept * sizeof *r->kept, "the places of examples", &room, err));
     r->kept = room;
-    TRY(kept_lengths_make(kept, &few, err));
-    for (size_t i = 0, to = 0; i < all.n; i++)
-        if (all.at[i] > 0) {
+    if (all.n)
+        TRY(kept_lengths_make(kept, &few, err));
+    for (size_t i = 0, to = 0; i < n; i++) {
+        if (!is_example(r, i))
+            continue;
+        if (all.n)
             few.heap[to] = all.at[i];
-            r->kept[to++] = (uint32_t)i;
-        }
+        if (r->images.prints)
+            r->images.prints[to] = r->images.prints[i];
+        r->kept[to++] = (uint32_t)i;
+    }
     kept_lengths_close(&r->lengths);
     r->lengths = few;
     return OK;
+}
+
+/* Records of which an image is broken, which a warning has told. */
+static status leave_out_broken(record_reader *r, const reader_request *request, error *err)
+{
+    size_t n = (size_t)record_set_count(r->set), kept = 0;
+    for (size_t i = 0; i < n; i++)
+        kept += is_example(r, i);
+    if (kept == 0)
+        return FAIL(err, E_DATA, "'%s': has no example: an image of each of %zu records is broken", request->path, n);
+    r->base.examples = (int64_t)kept;
+    return keep_examples(r, kept, err);
 }
 
 /* Records that are no examples, which the survey gave no length. */
@@ -194,7 +224,7 @@ static status leave_out_skipped(record_reader *r, const reader_request *request,
 {
     size_t n = r->lengths.n, kept = 0;
     for (size_t i = 0; i < n; i++)
-        kept += r->lengths.at[i] > 0;
+        kept += is_example(r, i);
     if (kept == 0)
         return FAIL(err, E_DATA, "'%s': has no example: all %zu records are skipped, by their label", request->path, n);
     if (kept < n) {
@@ -215,20 +245,38 @@ static void take_images(record_reader *r, size_t decoding)
     }
 }
 
+/* Of images that are files; what else says on_error speaks of nothing. */
+static status look_at_images(record_reader *r, const reader_request *request, size_t *decoding, error *err)
+{
+    const config *c = request->reader;
+    bool is_asked = record_form_of(c) == NULL && r->format == &record_format_json;
+    bool skips = is_asked && strcmp(config_str(c, "on_error"), "skip") == 0, any = image_paths_any(&r->fields);
+    if (skips && !any)
+        return FAIL(err, E_CONFIG, "%s.on_error: \"skip\" is of images, and no field is one", config_path(c));
+    if (!any || request->without_labels)
+        return OK;
+    TRY(image_paths_look(r->set, r->format, &r->fields, skips, &r->images, err));
+    *decoding = r->images.reading;
+    return OK;
+}
+
 static status open_reader(record_reader *r, const reader_request *request, error *err)
 {
+    size_t decoding = 0, in_records = 0;
     TRY(record_fields_read(request, r->format, &r->fields, err));
     TRY(record_set_open(r->format->kind, request->path, &r->set, err));
-    size_t decoding = 0;
+    TRY(look_at_images(r, request, &decoding, err));
     if (!request->without_labels) /* predictions read each record once, and say themselves what is wrong */
-        TRY(survey_take(r->set, r->format, &r->fields, &r->lengths, &decoding, err));
+        TRY(survey_take(r->set, r->format, &r->fields, &r->lengths, &in_records, err));
     r->vocabulary = vocabulary_of(&r->fields);
     r->base.examples = record_set_count(r->set);
     for (size_t i = 0; i < r->fields.n; i++)
         r->base.n_fields += record_field_data(&r->fields.at[i], r->base.fields + r->base.n_fields);
-    take_images(r, decoding);
+    take_images(r, decoding ? decoding : in_records);
     if (!request->without_labels && record_fields_may_skip(&r->fields))
         TRY(leave_out_skipped(r, request, err));
+    if (r->images.broken)
+        TRY(leave_out_broken(r, request, err));
     r->base.lengths = (uint32_t *)(uintptr_t)r->lengths.at; /* only to be read: they may be mapped */
     return OK;
 }

@@ -224,6 +224,104 @@ static void test_examples(void **state)
     buf_fini(&all);
 }
 
+/* --- images by their paths --- */
+
+#define PATHS "{fields: [{name: 'image', type: 'image', key: 'file', " VIEW "}, {name: 'label', type: 'label'}]" CROPPED
+
+static char *write_lines(const char *file, int n)
+{
+    buf lines = BUF_INIT;
+    for (int i = 0; i < n; i++)
+        buf_addf(&lines, "{\"file\": \"%d.jpg\", \"label\": %d}\n", i, i % PICTURES);
+    write_file(file, lines.data, lines.size);
+    buf_fini(&lines);
+    return folder_file("%s", file);
+}
+
+static dataset *open_paths(const char *reader, const char *path)
+{
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    if (records_open_path("jsonl", reader, path, &(dataset_options){.part = NULL}, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    return d;
+}
+
+static void test_lines_name_images(void **state)
+{
+    (void)state;
+    make_samples();
+    char *path = write_lines("lines.jsonl", PICTURES), *elsewhere = folder_file("elsewhere");
+    dataset *d = open_paths(PATHS "}", path);
+    expect_as_files(d);
+    dataset_close(&d);
+    /* as root says, wherever the lines are */
+    assert_int_equal(fs_mkdirs(elsewhere, NULL), OK);
+    char *other = write_lines("elsewhere/lines.jsonl", PICTURES);
+    char *reader = xasprintf("%s, root: '%s'}", PATHS, folder_path());
+    d = open_paths(reader, other);
+    expect_as_files(d);
+    dataset_close(&d);
+    free(reader);
+    free(other);
+    free(elsewhere);
+    free(path);
+}
+
+static void digest_of(const dataset *d, char ret[SHA256_HEX])
+{
+    buf facts = BUF_INIT;
+    dataset_facts(d, "train", FACTS_FULL, &facts);
+    sha256_hex(facts.data, facts.size, ret);
+    buf_fini(&facts);
+}
+
+/* Line 3 of 5 names none that is whole: without it the others are as they were. */
+static void test_lines_of_broken_images_are_skipped(void **state)
+{
+    (void)state;
+    char before[SHA256_HEX], after[SHA256_HEX];
+    make_samples();
+    buf first = read_picture(names[0]), last = read_picture(names[3]);
+    write_file("2.jpg", first.data, first.size / 2);
+    write_file("4.jpg", last.data, last.size);
+    char *path = write_lines("lines.jsonl", 5);
+    error err = ERROR_INIT;
+    dataset *d = open_paths(PATHS ", on_error: 'skip'}", path);
+    assert_int_equal(dataset_examples(d), 4);
+    float image[VALUES];
+    for (int64_t i = 0, label; i < 4; i++) {
+        assert_int_equal(dataset_read(d, i, (void *[]){image, &label}, NULL), OK);
+        assert_int_equal(label, i < 2 ? i : (i + 1) % PICTURES);
+    }
+    digest_of(d, before);
+    dataset_close(&d);
+
+    /* other pixels under the same path are other data */
+    write_file("4.jpg", first.data, first.size);
+    d = open_paths(PATHS ", on_error: 'skip'}", path);
+    digest_of(d, after);
+    assert_string_not_equal(before, after);
+    dataset_close(&d);
+
+    /* what fails, fails where it is read; what is not there, at once */
+    d = open_paths(PATHS "}", path);
+    int64_t label;
+    assert_int_equal(dataset_read(d, 2, (void *[]){image, &label}, &err), E_DATA);
+    assert_non_null(strstr(err.text, "line 3"));
+    assert_non_null(strstr(err.text, "2.jpg': is a damaged JPEG"));
+    dataset_close(&d);
+    free(path);
+    path = write_lines("lines.jsonl", 7);
+    err = (error)ERROR_INIT;
+    assert_int_equal(records_open_path("jsonl", PATHS "}", path, &(dataset_options){.part = NULL}, &d, &err), E_DATA);
+    assert_non_null(strstr(err.text, "2 of 7 pictures cannot be read"));
+    assert_non_null(strstr(err.text, "'5.jpg': "));
+    free(path);
+    buf_fini(&first);
+    buf_fini(&last);
+}
+
 /* --- refusals --- */
 
 static void refuses(const buf *b, status code, const char *part)
@@ -259,8 +357,12 @@ static void test_refusals(void **state)
     assert_non_null(strstr(err.text, "record 0 (byte 0): field 'image': is a damaged JPEG: "));
     dataset_close(&d);
 
-    records_refuse("jsonl", "{fields: [{name: 'image', type: 'image', size: 8}]}", "{\"image\": \"a.jpg\"}\n", NULL,
-                   E_CONFIG, "fields[0].type: image: strings of jsonl are text; pictures named in a list are read by");
+    records_refuse("jsonl", "{fields: [{name: 'image', type: 'image', size: 8}]}", "{\"image\": 3}\n", NULL, E_DATA,
+                   "line 1 (byte 0): field 'image': is an integer; expected the path of a picture");
+    records_refuse("jsonl", "{fields: [{name: 'image', type: 'bytes', shape: [3]}]}", "{\"image\": \"a\"}\n", NULL,
+                   E_CONFIG, "fields[0].type: bytes: strings of jsonl are text; give integers or numbers as lists");
+    records_refuse("jsonl", "{on_error: 'skip', fields: [{name: 'x', type: 'number'}]}", "{\"x\": 3}\n", NULL, E_CONFIG,
+                   "dataset_reader.on_error: \"skip\" is of images, and no field is one");
     buf_fini(&all);
     buf_fini(&good);
 }
@@ -282,6 +384,8 @@ int main(void)
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_bytes_beside_an_image_are_cropped),
         cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_lines_name_images),
+        cmocka_unit_test(test_lines_of_broken_images_are_skipped),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, set_up, folder_tear_down);

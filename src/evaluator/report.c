@@ -9,6 +9,7 @@
 #include "evaluator/confusion_picture.h"
 #include "evaluator/figures.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,12 +183,27 @@ static status add_picture(const points *to, const metric_figure *f, error *err)
     return st;
 }
 
+/* A table of the metric pr_curve. */
+static bool is_pr_curve(const metric_figure *f)
+{
+    return f->are_counts && f->rows == METRIC_CURVE_ROWS && f->columns == METRIC_THRESHOLDS && !isnan(f->values[0]);
+}
+
+static void add_pr_curve(const points *to, const metric_figure *f)
+{
+    char *tag = xasprintf("validation/%s", f->name);
+    events_pr_curve(to->log, to->step, tag, f->values, (size_t)f->columns);
+    free(tag);
+}
+
 static status add_points(report *r, events *log, error *err)
 {
     points to = {log, r->step};
     for (size_t i = 0; i < r->figures.n; i++)
         if (confusion_picture_fits(&r->figures.at[i]))
             TRY(add_picture(&to, &r->figures.at[i], err));
+        else if (is_pr_curve(&r->figures.at[i]))
+            add_pr_curve(&to, &r->figures.at[i]);
     figures_each_number(&r->metrics, &r->figures, add_point, &to);
     r->in_events = true;
     return OK;

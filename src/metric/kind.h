@@ -47,6 +47,8 @@ struct metric {
 #define METRIC_FAIL(m, err, ...) metric_fail((m), (err), __VA_ARGS__)
 status metric_fail(const metric *m, error *err, const char *format, ...) PRINTF_LIKE(3, 4);
 const char *metric_name(const metric *m);
+/* Of metrics of two classes: there are two, and the positive label is one of them. E_CONFIG. */
+MUST_USE status metric_check_positive(const metric *m, error *err);
 /* The name of a figure; the caller frees it. */
 char *metric_figure_name(const metric_kind *kind, const metric_options *o, const char *ending, size_t n);
 

@@ -75,7 +75,7 @@ typedef enum metric_average {
 
 typedef enum metric_encoding { METRIC_BIO, METRIC_BIOUL, METRIC_IOB1, METRIC_BMES } metric_encoding;
 
-enum { METRIC_NGRAMS = 8, METRIC_NO_LABEL = -1, METRIC_BINS = 15 };
+enum { METRIC_NGRAMS = 8, METRIC_NO_LABEL = -1, METRIC_BINS = 15, METRIC_THRESHOLDS = 101, METRIC_CURVE_ROWS = 4 };
 
 /* Each kind takes some of these. Lists are borrowed while metrics are open. */
 typedef struct metric_options {

@@ -11,16 +11,21 @@
 
 /* --- scores of a yes or a no --- */
 
-static status open_pairs(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
+status metric_check_positive(const metric *m, error *err)
 {
-    (void)ret_counts;
-    (void)ret_sums;
     const metric_source *s = m->source;
     if (s->input == METRIC_CLASSES && s->classes != 2)
         return METRIC_FAIL(m, err, "%s takes two classes, but there are %lld", m->kind->name, (long long)s->classes);
     if (s->input != METRIC_NUMBERS && m->o.positive_label != 0 && m->o.positive_label != 1)
         return METRIC_FAIL(m, err, "positive_label: %lld is neither 0 nor 1", (long long)m->o.positive_label);
     return OK;
+}
+
+static status open_pairs(metric *m, size_t *ret_counts, size_t *ret_sums, error *err)
+{
+    (void)ret_counts;
+    (void)ret_sums;
+    return metric_check_positive(m, err);
 }
 
 /* How much a label looks like the positive one. */

@@ -149,6 +149,13 @@ def of_classes(name, n, classes, quantum, ignored=0):
     return {"name": name, **source, "metrics": metrics}
 
 
+def pr_curve(chances, labels):
+    """By thresholds k/100: true positives, false positives, true negatives, false negatives."""
+    rows = [[np.sum((labels == truth) & ((100 * chances >= k) == found)) for k in range(101)]
+            for truth, found in ((1, True), (0, True), (0, False), (1, False))]
+    return metric("pr_curve", {"pr_curve": np.array(rows)}, positive_label=1)
+
+
 def of_two_classes(n):
     scores = (np.round(rng.standard_normal((n, 2)) * 4) / 8).astype(np.float32)
     labels = rng.integers(0, 2, n)
@@ -158,7 +165,8 @@ def of_two_classes(n):
                 metric("auc", {"auc": sk.roc_auc_score(labels, margin)}, positive_label=1),
                 metric("auc", {"auc0": sk.roc_auc_score(1 - labels, -margin)}, positive_label=0, name="auc0"),
                 metric("average_precision", {"average_precision": sk.average_precision_score(labels, margin)},
-                       positive_label=1)]}
+                       positive_label=1),
+                pr_curve(special.expit(margin.astype(float)), labels)]}
 
 
 # --- a yes or a no ---
@@ -175,6 +183,7 @@ def of_yes_no(name, n, quantum, only=None):
             "target": labels.astype(float), "metrics": [
                 metric("auc", {"auc": auc}, positive_label=1),
                 metric("average_precision", {"average_precision": ap}, positive_label=1),
+                pr_curve(special.expit(scores.astype(float)), labels),
                 metric("boolean_accuracy", {"boolean_accuracy": sk.accuracy_score(labels, predicted)}),
                 metric("accuracy", {"accuracy": sk.accuracy_score(labels, predicted)}),
                 *calibrations(np.stack([0 * scores, scores], -1), labels),

@@ -139,6 +139,11 @@ def check_other_run(page):
     expect(label.startswith("copy: tequio train ") and "--recover=step-128" in label, f"the command is {label}")
     expect("step 128: accuracy " in text_of(page, "#evaluation"), f"evaluation: {text_of(page, '#evaluation')}")
     expect("the job is done" in text_of(page, "#events"), f"events: {text_of(page, '#events')}")
+    page.value("""counts = [100, 99, 98, 97].map((n, row) => Array.from({ length: 101 }, (_, k) => row < 2 ? 100 - k : k)),
+        isPrCurve(counts) && byId("evaluation").append(prCurvePicture("pr_curve", counts)), 0""")
+    label = page.value("document.querySelector('.pr-curve').getAttribute('aria-label')")
+    expect(label == "pr_curve: precision over recall; at a threshold of 0.5 precision 0.5, recall 0.5", f"curve: {label}")
+    wrong.extend(page.value(RULES))
     page.value("byId('histograms').open = true, lookAtHistograms()")
     label = page.value("byId('histogram').getAttribute('aria-label')")
     expect(label.startswith("gradients/") and "; at step 128 most lie at about " in label, f"histograms: {label}")

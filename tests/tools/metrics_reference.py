@@ -69,7 +69,10 @@ def two(lines, labels):
     yes = [s for s, t in zip(scores, labels) if t]
     no = [s for s, t in zip(scores, labels) if not t]
     precision = {s: ratio(sum(y >= s for y in yes), sum(x >= s for x in scores)) for s in set(yes)}
-    return {"auc": sum((y > x) + 0.5 * (y == x) for y in yes for x in no) / (len(yes) * len(no)),
+    chances = [1 / (1 + math.exp(line["logits"][0] - line["logits"][1])) for line in lines]
+    curve = [[sum(t == of and (100 * c >= k) == found for c, t in zip(chances, labels)) for k in range(101)]
+             for of, found in ((1, True), (0, True), (0, False), (1, False))]
+    return {"pr_curve": curve, "auc": sum((y > x) + 0.5 * (y == x) for y in yes for x in no) / (len(yes) * len(no)),
             "average_precision": mean(precision[s] for s in yes)}
 
 

@@ -4,6 +4,7 @@
  * walk simply ends there.
  */
 #include "common/store/events.h"
+#include "common/store/events_internal.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -67,7 +68,7 @@ static void add_record(events *e, const Tequio__Tb__Event *event)
         events_put(e);
 }
 
-static void add_value(events *e, int64_t step, Tequio__Tb__Summary__Value *value)
+void events_add_value(events *e, int64_t step, Tequio__Tb__Summary__Value *value)
 {
     Tequio__Tb__Summary summary = TEQUIO__TB__SUMMARY__INIT;
     summary.n_value = 1;
@@ -143,7 +144,7 @@ void events_scalar(events *e, int64_t step, const char *tag, float value)
     v.tag = (char *)(uintptr_t)tag;
     v.value_case = TEQUIO__TB__SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
     v.simple_value = value;
-    add_value(e, step, &v);
+    events_add_value(e, step, &v);
 }
 
 void events_image(events *e, int64_t step, const char *tag, int width, int height, const void *png, size_t bytes)
@@ -158,7 +159,7 @@ void events_image(events *e, int64_t step, const char *tag, int width, int heigh
     v.tag = (char *)(uintptr_t)tag;
     v.value_case = TEQUIO__TB__SUMMARY__VALUE__VALUE_IMAGE;
     v.image = &image;
-    add_value(e, step, &v);
+    events_add_value(e, step, &v);
 }
 
 void events_text(events *e, int64_t step, const char *tag, const char *text)
@@ -180,7 +181,7 @@ void events_text(events *e, int64_t step, const char *tag, const char *text)
     v.value_case = TEQUIO__TB__SUMMARY__VALUE__VALUE_TENSOR;
     v.tensor = &tensor;
     v.metadata = &metadata;
-    add_value(e, step, &v);
+    events_add_value(e, step, &v);
 }
 
 void events_graph_bytes(events *e, const void *graph, size_t bytes)
@@ -202,7 +203,7 @@ void events_plugin_data(events *e, const char *tag, const char *plugin, const vo
     Tequio__Tb__Summary__Value v = TEQUIO__TB__SUMMARY__VALUE__INIT;
     v.tag = (char *)(uintptr_t)tag;
     v.metadata = &metadata;
-    add_value(e, 0, &v);
+    events_add_value(e, 0, &v);
 }
 
 void events_add_histogram(events *e, int64_t step, const char *tag, const events_histogram *h)
@@ -223,7 +224,7 @@ void events_add_histogram(events *e, int64_t step, const char *tag, const events
     v.tag = (char *)(uintptr_t)tag;
     v.value_case = TEQUIO__TB__SUMMARY__VALUE__VALUE_HISTO;
     v.histo = &proto;
-    add_value(e, step, &v);
+    events_add_value(e, step, &v);
     histogram_summary_fini(&s);
 }
 

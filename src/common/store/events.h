@@ -26,6 +26,10 @@ void events_image(events *e, int64_t step, const char *tag, int width, int heigh
 /* A text, which TensorBoard reads as Markdown. */
 void events_text(events *e, int64_t step, const char *tag, const char *text);
 
+/* Precision and recall by thresholds, from 0 to 1 in equal steps: rows of counts as the metric pr_curve has them, true
+ * positives, false positives, true negatives and false negatives, n of each. */
+void events_pr_curve(events *e, int64_t step, const char *tag, const double *counts, size_t n);
+
 /* A GraphDef (events_graph.h). */
 void events_graph_bytes(events *e, const void *graph, size_t bytes);
 

@@ -32,6 +32,42 @@ function isMatrix(value) {
         value.every((row) => Array.isArray(row) && row.length === value.length);
 }
 
+/* The table of the metric pr_curve: counts by thresholds from 0 to 1. */
+function isPrCurve(value) {
+    return Array.isArray(value) && value.length === 4 && value.every((row) => Array.isArray(row) &&
+        row.length === 101 && row.every((n) => typeof n === "number"));
+}
+
+/* Precision upwards, recall to the right; a mark at every tenth of the threshold. */
+function prCurvePicture(name, [right, wrong, , missed]) {
+    const side = 240, edge = 34, room = 20, width = side + edge + room, height = side + edge + room;
+    const share = (part, rest) => part + rest > 0 ? part / (part + rest) : undefined;
+    const points = right.map((n, k) => ({ k, precision: share(n, wrong[k]), recall: share(n, missed[k]) }))
+        .filter((p) => p.precision !== undefined && p.recall !== undefined);
+    const x = (recall) => edge + side * recall, y = (precision) => room + side * (1 - precision);
+    const half = points.find((p) => p.k === 50) || points[points.length - 1];
+    const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", class: "pr-curve" });
+    picture.setAttribute("aria-label", `${name}: precision over recall` + (half ? `; at a threshold of ${half.k / 100} ` +
+        `precision ${number(half.precision)}, recall ${number(half.recall)}` : "; there are no positives"));
+    for (const at of [0, 0.5, 1]) {
+        picture.append(svg("line", { x1: x(at), x2: x(at), y1: y(0), y2: y(1), class: "grid" }),
+                       svg("line", { x1: x(0), x2: x(1), y1: y(at), y2: y(at), class: "grid" }));
+        const below = svg("text", { x: x(at), y: height - 18, "text-anchor": "middle" });
+        const beside = svg("text", { x: edge - 6, y: y(at) + 4, "text-anchor": "end" });
+        below.textContent = beside.textContent = String(at);
+        picture.append(below, beside);
+    }
+    const words = svg("text", { x: x(0.5), y: height - 4, "text-anchor": "middle" });
+    words.textContent = "recall; upwards precision";
+    picture.append(words, svg("polyline", { points: points.map((p) => `${x(p.recall)},${y(p.precision)}`).join(" ") }));
+    for (const p of points.filter((one) => one.k % 10 === 0))
+        picture.append(svg("circle", { cx: x(p.recall), cy: y(p.precision), r: 3 },
+            `threshold ${p.k / 100}: precision ${number(p.precision)}, recall ${number(p.recall)}`));
+    const figure = element("figure"), title = element("figcaption", name);
+    figure.append(title, picture);
+    return figure;
+}
+
 function drawEvaluation() {
     const newest = lastRow(runs[chosen()], "evaluations"), room = byId("evaluation");
     byId("no-evaluation").hidden = Boolean(newest);
@@ -43,6 +79,7 @@ function drawEvaluation() {
         ["step", "epochs_done", "examples", "seconds"])}`));
     for (const [key, value] of Object.entries(newest)) {
         if (isMatrix(value)) room.append(matrixTable(key, value));
+        else if (isPrCurve(value)) room.append(prCurvePicture(key, value));
         else if (Array.isArray(value)) room.append(element("p", `${key}: ${JSON.stringify(value).slice(0, 400)}`));
     }
 }

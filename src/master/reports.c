@@ -9,6 +9,7 @@
 #include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/live/counters.h"
+#include "common/live/durations.h"
 #include "common/live/recorder.h"
 #include "optim/settings.h"
 
@@ -181,7 +182,10 @@ static void say_progress(const master *m)
 /* Steps became complete. */
 status master_steps_done(master *m, int64_t before, error *err)
 {
+    int64_t since_us = m->waits.progress_us;
     m->waits.progress_us = clock_us();
+    if (before > 0) /* the first one's is a start's */
+        duration_note(DURATION_MASTER_STEP, m->waits.progress_us - since_us);
     RECORDER_NOTE(.kind = EVENT_STEP_DONE, .lane = -1, .step = accounting_totals_of(m->accounting)->step,
                   .at_us = m->waits.progress_us);
     if (before == 0)

@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/live/counters.h"
+#include "common/live/durations.h"
 #include "common/live/recorder.h"
 
 #include <stdlib.h>
@@ -82,7 +83,11 @@ void ps_take_pull(ps *s, const net_message *m, const wire_head *h)
     int64_t unit = wire_pull_unit(h);
     bool is_answered =
         h->flags & WIRE_AGAIN && outbox_has(s->outbox, &m->from, (outbox_label){h->part, unit});
-    if (!is_answered && !answer_pull(s, &m->from, h->part, unit, wire_pull_floor(h)))
+    if (is_answered)
+        return;
+    if (answer_pull(s, &m->from, h->part, unit, wire_pull_floor(h)))
+        duration_note(DURATION_PS_PULL, 0);
+    else
         pull_wait(s, m, h);
 }
 
@@ -98,6 +103,7 @@ static void answer_waiting(ps *s, int32_t part)
         RECORDER_NOTE(.kind = EVENT_PULL_WAITED, .lane = -1, .step = l->at[i].version, .a = part,
                       .b = (int32_t)net_peer_number(s->socket, &l->at[i].peer), .at_us = now,
                       .took_us = now - l->at[i].since_us);
+        duration_note(DURATION_PS_PULL, now - l->at[i].since_us);
         l->at[i] = l->at[--l->n];
     }
 }

@@ -2,6 +2,7 @@
 
 #include "common/base/clock.h"
 #include "common/live/counters.h"
+#include "common/live/durations.h"
 
 enum { SHORT_US = 10 };     /* next to nothing: it is not noted */
 
@@ -40,6 +41,8 @@ void lane_times_slot_end(lane_times *t)
 {
     int64_t now = clock_us();
     recorder_end(t->lane, EVENT_SLOT, 0, now);
+    duration_note(DURATION_WORKER_SLOT, now - t->begin_us);
+    duration_note(DURATION_WORKER_WAIT, t->waited_us);
     counter_add(COUNTER_WORKER_SLOTS, 1);
     counter_add(COUNTER_WORKER_EXAMPLES, t->examples);
     counter_add(COUNTER_WORKER_LOADING, t->loaded_us);

@@ -1,6 +1,7 @@
 #include "common/live/recorder.h"
 
 #include "common/base/clock.h"
+#include "common/live/links.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -138,6 +139,7 @@ void recorder_peer(uint32_t peer, task who)
     uint32_t i = atomic_fetch_add_explicit(&n_peers, 1, memory_order_relaxed);
     uint64_t one = UINT64_C(1) << 63 | (uint64_t)who.role << 56 | (uint64_t)(who.index & 0xffffff) << 32 | peer;
     atomic_store_explicit(&peers[i % RECORDER_PEERS], one, memory_order_relaxed);
+    link_meet(peer, who);
 }
 
 bool recorder_peer_at(int i, uint32_t *ret_peer, task *ret_who)

@@ -17,6 +17,7 @@
 #include "common/base/log.h"
 #include "common/base/descriptors.h"
 #include "common/live/counters.h"
+#include "common/live/links.h"
 #include "common/live/recorder.h"
 
 #include <errno.h>
@@ -291,7 +292,9 @@ static status send_now(net_socket *s, const net_peer *to, const void *head, span
     size_t bytes = payload ? payload->bytes : 0;
     bool more = bytes > 0;
     extent lent;
-    recorder_message(EVENT_SENT, head, bytes, net_peer_number(s, to));
+    uint32_t peer = net_peer_number(s, to);
+    recorder_message(EVENT_SENT, head, bytes, peer);
+    link_note(peer, true, (int64_t)(NET_HEAD + bytes));
     counter_add(COUNTER_SENT_MESSAGES, 1);
     counter_add(COUNTER_SENT_BYTES, (int64_t)(NET_HEAD + bytes));
     if (more && shared_lend(s->shared, to, payload, &lent))
@@ -429,7 +432,9 @@ static void note_received(const net_socket *s, const net_message *m, size_t byte
 {
     counter_add(COUNTER_RECEIVED_MESSAGES, 1);
     counter_add(COUNTER_RECEIVED_BYTES, (int64_t)(NET_HEAD + bytes));
-    recorder_message(EVENT_RECEIVED, m->head, bytes, net_peer_number(s, s->is_listener ? &m->from : NULL));
+    uint32_t peer = net_peer_number(s, s->is_listener ? &m->from : NULL);
+    recorder_message(EVENT_RECEIVED, m->head, bytes, peer);
+    link_note(peer, false, (int64_t)(NET_HEAD + bytes));
 }
 
 bool net_receive(net_socket *s, net_message *ret)

@@ -3,6 +3,8 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/live/counters.h"
+#include "common/live/durations.h"
+#include "common/live/links.h"
 #include "common/live/pulse.h"
 #include "watch/metrics/sample.h"
 
@@ -40,6 +42,60 @@ static void add_counters(const task_metrics *m, buf *ret)
         sample_head(row->name, row->type, row->help, ret);
         add_of_task(row->name, *t, (double)counter_get((counter)c) * row->unit, ret);
     }
+}
+
+/* --- histograms --- */
+
+static void add_bucket(const duration_row *row, task t, const char *bound, int64_t n, buf *ret)
+{
+    char name[TASK_NAME];
+    buf_addf(ret, "%s_bucket{role=\"%s\",task=\"%s\",le=\"%s\"} %lld\n", row->name, role_name(t.role),
+             task_name(t, name), bound, (long long)n);
+}
+
+static void add_duration(duration d, task t, buf *ret)
+{
+    const duration_row *row = &duration_rows[d];
+    duration_state s;
+    char bound[32], name[96];
+    int64_t n = 0;
+    duration_look(d, &s);
+    sample_head(row->name, "histogram", row->help, ret);
+    for (int i = 0; i < DURATION_BOUNDS; i++) {
+        n += s.counts[i];
+        snprintf(bound, sizeof bound, "%g", (double)duration_bounds_us[i] * 1e-6);
+        add_bucket(row, t, bound, n, ret);
+    }
+    n += s.counts[DURATION_BOUNDS];
+    add_bucket(row, t, "+Inf", n, ret);
+    snprintf(name, sizeof name, "%s_sum", row->name);
+    add_of_task(name, t, (double)s.sum_us * 1e-6, ret);
+    snprintf(name, sizeof name, "%s_count", row->name);
+    add_of_task(name, t, (double)n, ret);
+}
+
+static void add_durations(const task_metrics *m, buf *ret)
+{
+    for (int d = 0; d < DURATION_COUNT; d++) {
+        const task *t = task_of(m, duration_rows[d].of);
+        if (t)
+            add_duration((duration)d, *t, ret);
+    }
+}
+
+/* --- links --- */
+
+static void add_links(const task_metrics *m, const char *name, const char *help, bool is_sent, buf *ret)
+{
+    char task_text[TASK_NAME], peer[TASK_NAME];
+    link_state s;
+    sample_head(name, "counter", help, ret);
+    for (int i = 0; link_look(i, &s); i++)
+        sample_add(name,
+                   (const sample_label[]){{"role", role_name(m->tasks[0].role)},
+                                          {"task", task_name(m->tasks[0], task_text)},
+                                          {"peer", i == LINK_OTHER ? "other" : task_name(s.who, peer)}},
+                   3, (double)(is_sent ? s.sent : s.received), ret);
 }
 
 /* --- the process --- */
@@ -83,6 +139,9 @@ void task_metrics_text(const task_metrics *m, int64_t now_us, buf *ret)
         add_of_task("tequio_turn_age_seconds", m->tasks[i], pulse_silence(m->tasks[i].role, now_us), ret);
     counters_take_process();
     add_counters(m, ret);
+    add_durations(m, ret);
+    add_links(m, "tequio_link_sent_bytes_total", "Bytes sent to a task, shared memory among them.", true, ret);
+    add_links(m, "tequio_link_received_bytes_total", "Bytes received from a task, likewise.", false, ret);
     add_start(m, ret);
 }
 

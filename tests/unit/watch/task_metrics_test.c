@@ -8,6 +8,8 @@
 
 #include "common/base/clock.h"
 #include "common/live/counters.h"
+#include "common/live/durations.h"
+#include "common/live/links.h"
 #include "common/live/pulse.h"
 #include "watch/metrics/task_metrics.h"
 
@@ -53,6 +55,37 @@ static void counts_are_told_in_their_units(void **state)
     buf_fini(&text);
 }
 
+/* Each piece has all that are shorter too; and bytes are told by task. */
+static void durations_and_links_are_told(void **state)
+{
+    (void)state;
+    buf text = BUF_INIT;
+    duration_note(DURATION_PS_PULL, 0);
+    duration_note(DURATION_PS_PULL, 4000);
+    duration_note(DURATION_PS_PULL, 4001);
+    duration_note(DURATION_PS_PULL, 300 * (int64_t)SECOND_US);
+    link_meet(77, (task){ROLE_MASTER, 0});
+    link_note(77, true, 1000);
+    link_note(78, false, 5);
+    task_metrics_text(&two, clock_us(), &text);
+#define PULL "tequio_ps_pull_wait_seconds"
+#define OF_PS "{role=\"ps\",task=\"ps.1\""
+    static const char *const lines[] = {
+        "# TYPE " PULL " histogram\n" PULL "_bucket" OF_PS ",le=\"0.001\"} 1\n"
+        PULL "_bucket" OF_PS ",le=\"0.004\"} 2\n"
+        PULL "_bucket" OF_PS ",le=\"0.016\"} 3\n",
+        PULL "_bucket" OF_PS ",le=\"256\"} 3\n" PULL "_bucket" OF_PS ",le=\"+Inf\"} 4\n" PULL "_sum" OF_PS "} 300.008",
+        PULL "_count" OF_PS "} 4\n",
+        "\ntequio_worker_slot_seconds_count{role=\"worker\",task=\"worker.3\"} 0\n",
+        "\ntequio_link_sent_bytes_total{role=\"worker\",task=\"worker.3\",peer=\"master.0\"} 1000\n",
+        "\ntequio_link_received_bytes_total{role=\"worker\",task=\"worker.3\",peer=\"other\"} 5\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        assert_non_null(strstr(text.data, lines[i]));
+    assert_null(strstr(text.data, "tequio_master_step_seconds"));
+    buf_fini(&text);
+}
+
 static void names_keep_to_prometheus_conventions(void **state)
 {
     (void)state;
@@ -65,6 +98,8 @@ static void names_keep_to_prometheus_conventions(void **state)
         assert_int_equal(is_total, is_counter);
         assert_int_equal(row->unit < 1, strstr(row->name, "_seconds") != NULL);
     }
+    for (size_t d = 0; d < DURATION_COUNT; d++)
+        assert_string_equal(strrchr(duration_rows[d].name, '_'), "_seconds");
 }
 
 static void who_hangs_is_named(void **state)
@@ -97,6 +132,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_told_in_their_units),
+        cmocka_unit_test(durations_and_links_are_told),
         cmocka_unit_test(names_keep_to_prometheus_conventions),
         cmocka_unit_test(who_hangs_is_named),
         cmocka_unit_test(who_is_not_at_work_is_named),

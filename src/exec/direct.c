@@ -5,6 +5,8 @@
  */
 #include "exec/state.h"
 
+#include "common/base/clock.h"
+
 static status direct_need_parts(const exec_hooks *hooks, const part_events *events, size_t *at,
                                 int32_t node, error *err)
 {
@@ -24,6 +26,16 @@ static status ready_parts(const exec *e, const exec_hooks *hooks, const part_eve
     return OK;
 }
 
+static status direct_run_node(const exec *e, const variant *v, const exec_hooks *hooks, int32_t node, error *err)
+{
+    if (!hooks || !hooks->node || !v->kernels[node].run)
+        return variant_run_node(v, node, e->workspace, err);
+    int64_t begin = clock_ns();
+    TRY(variant_run_node(v, node, e->workspace, err));
+    hooks->node(hooks->user, node, begin, clock_ns());
+    return OK;
+}
+
 status exec_run_direct(const exec *e, const variant *v, const exec_hooks *hooks, error *err)
 {
     int32_t n_nodes = graph_n_nodes(v->graph);
@@ -32,7 +44,7 @@ status exec_run_direct(const exec *e, const variant *v, const exec_hooks *hooks,
         if (hooks_cancelled(hooks))
             return FAIL(err, E_LOST, "cancelled");
         TRY(direct_need_parts(hooks, &v->need, &needed, node, err));
-        TRY(variant_run_node(v, node, e->workspace, err));
+        TRY(direct_run_node(e, v, hooks, node, err));
         TRY(ready_parts(e, hooks, &v->ready, &readied, node, err));
     }
     return ready_parts(e, hooks, &v->ready, &readied, n_nodes, err);

@@ -82,6 +82,8 @@ typedef struct exec_hooks {
     /* Once a run, when a device has been given all of it and is at work: the next run's inputs may
      * be made now (exec_refill). Not where kernels work in the caller's memory. NULL: nobody would. */
     status (*ahead)(void *user, error *err);
+    /* A node whose kernel ran, where it is done when it returns; by clock_ns. NULL: nobody asks. */
+    void (*node)(void *user, int32_t node, int64_t begin_ns, int64_t end_ns);
     const exec_slot *slot;     /* NULL: each run's gradients are given as they are */
     void *user;
     const atomic_bool *cancel; /* looked at between nodes, or segments of them; NULL: never */

@@ -119,6 +119,11 @@ static status take_worker_proto(master *m, const net_message *message, const wir
         if (from)
             take_status(m, member_task(from), from->life, span_bytes(message->payload), &p);
         break;
+    case WIRE_TRACE:
+        if (from)
+            master_take_trace(
+                m, &(traced_task){.role = ROLE_WORKER, .trainer = from->trainer, .index = from->index}, &p);
+        break;
     case WIRE_FAILED:
         master_note_failed(m, (const Wire__Stop *)p);
         master_take_failed(m, from, (const Wire__Stop *)p);
@@ -293,6 +298,8 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
     } else if (h->type == WIRE_HISTOGRAM && runs) {
         st = summaries_take(m->summaries, accounting_events(m->accounting),
                             wire_histogram_version(h), (const Wire__Histogram *)p, err);
+    } else if (h->type == WIRE_TRACE) {
+        master_take_trace(m, &(traced_task){.role = ROLE_PS, .server = s}, &p);
     } else if (h->type == WIRE_STATUS) {
         task of = {ROLE_PS, m->o->first_server + s};
         take_status(m, of, m->servers[s].life, span_bytes(message->payload), &p);

@@ -120,7 +120,7 @@ static status master_finish(master *m, error *err)
 
 status master_try_finish(master *m, error *err)
 {
-    if (!is_drained(m))
+    if (!is_drained(m) || !master_trace_is_over(m))
         return OK;
     error why = ERROR_INIT;
     status st = master_finish(m, &why);

@@ -109,6 +109,7 @@ static status master_tick(master *m, error *err)
     if (master_disk_is_well(m))
         master_warn_of_waits(m, now);
     TRY(beat(m, now, err));
+    master_trace(m, now);
     if (now - m->tick_us < SECOND_US)
         return OK;
     m->tick_us = now;
@@ -266,6 +267,7 @@ static void master_unbuild(master *m)
     free(m->servers);
     assign_fini(&m->assign);
     master_publish_fini(m);
+    master_trace_fini(m);
     timeline_end(&m->timeline);
 }
 
@@ -296,6 +298,7 @@ status master_run(const master_options *options, error *err)
     error *e = err ? err : &mine;
     master m = {.o = options};
     clock_master_is_here();
+    trace_task(ROLE_MASTER, "master.0");
     status st = master_build(&m, e);
     if (st == OK)
         st = master_loop(&m, e);

@@ -23,6 +23,7 @@ static status settle_k(master *m, error *err)
     TRY(jobdir_keep_batch_kinds(m->o->dir, &m->plan.declaration.kinds, err));
     m->plan.steps = training_steps(c, m->plan.declaration.examples_per_epoch, &m->plan.declaration.kinds, k);
     m->plan.total = training_total(&m->plan.steps, c);
+    TRY(master_trace_settle(m, err));
     uint32_t lanes = members_lanes(&m->members);
     LOG_I("JOB",
           "mode=%s steps=%lld steps_per_epoch=%lld batches_per_step=%lld effective_batch=%lld "

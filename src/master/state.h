@@ -39,6 +39,7 @@
 #include "master/shutdown.h"
 #include "master/statuses.h"
 #include "master/tell.h"
+#include "master/tracing.h"
 #include "master/turn.h"
 #include "master/views.h"
 #include "master/waits.h"
@@ -91,6 +92,7 @@ struct master {
     log_pace refused_pace;
     error disagreement;             /* why a server does not take us, as it said last */
     publishing publishing;
+    tracing tracing;
     statuses statuses;
     int64_t tick_us, beat_us;
 };

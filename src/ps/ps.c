@@ -10,8 +10,10 @@
 #include "common/live/clock_offset.h"
 #include "common/live/counters.h"
 #include "common/live/pulse.h"
+#include "common/live/trace.h"
 #include "common/store/jobend.h"
 #include "common/wire/hello.h"
+#include "common/wire/trace_wire.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -32,6 +34,19 @@ static status take_verdict(ps *s, const wire_head *h, const Wire__Verdict *m, er
 {
     verdict v = {.scale = m->scale, .skip = m->skip, .reductions = m->reductions};
     return table_verdict(s->table, h->step, v, err);
+}
+
+static bool from_master(const ps *s, const net_message *m)
+{
+    return s->chief.is_known && net_peer_equal(&s->chief.peer, &m->from);
+}
+
+static void ps_say_trace(ps *s, const Wire__Trace *asked)
+{
+    Wire__Trace m;
+    trace_wire_fill(asked, ROLE_PS, &m);
+    ps_reply_proto(s, &s->chief.peer, (wire_head){.type = WIRE_TRACE}, &m.base);
+    trace_wire_clear(&m);
 }
 
 static status ps_take_proto(ps *s, const net_message *m, const wire_head *h, error *err)
@@ -64,6 +79,10 @@ static status ps_take_proto(ps *s, const net_message *m, const wire_head *h, err
     case WIRE_HISTOGRAM:
         histograms_order(s->histograms, s->table, wire_histogram_version(h));
         break;
+    case WIRE_TRACE:
+        if (from_master(s, m))
+            ps_say_trace(s, (const Wire__Trace *)message);
+        break;
     case WIRE_STOP:
         st = ps_take_stop(s, (const Wire__Stop *)message);
         break;
@@ -72,11 +91,6 @@ static status ps_take_proto(ps *s, const net_message *m, const wire_head *h, err
     }
     wire_free(message);
     return st;
-}
-
-static bool from_master(const ps *s, const net_message *m)
-{
-    return s->chief.is_known && net_peer_equal(&s->chief.peer, &m->from);
 }
 
 /* Who may say this here, and is it of our job and era? */
@@ -349,6 +363,7 @@ status ps_run(const ps_options *options, error *err)
     char name[TASK_NAME];
     ps s = {.o = options, .life = hello_life(), .ending = {.err = err ? err : &mine},
             .reports = {.applied = reports_create(), .beside = reports_create()}};
+    trace_task(ROLE_PS, task_name(options->self, name));
     status st = net_waker_create(&s.waker, s.ending.err);
     if (st == OK)
         st = thread_pool_create(n_threads(options->config), task_name(options->self, name), &s.thread_pool,

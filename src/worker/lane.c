@@ -3,6 +3,8 @@
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
+#include "common/live/trace.h"
+#include "exec/variant.h"
 #include "worker/blame.h"
 #include "worker/inputs.h"
 #include "worker/lane_exec.h"
@@ -268,6 +270,12 @@ static exec_slot lane_place_of(const lane *l)
     return p;
 }
 
+static void ran_node(void *user, int32_t node, int64_t begin_ns, int64_t end_ns)
+{
+    const lane *l = user;
+    lane_times_node(&l->times, node, (int32_t)l->variant, begin_ns, end_ns);
+}
+
 static status lane_run_slot(lane *l, error *err)
 {
     l->place = lane_place_of(l);
@@ -275,11 +283,14 @@ static status lane_run_slot(lane *l, error *err)
                         .ready = ready,
                         .sum = lane_sum,
                         .ahead = ahead,
+                        .node = trace_wants(l->now.step) ? ran_node : NULL,
                         .slot = &l->place,
                         .user = l,
                         .cancel = &l->cancel};
     l->filled.batch.n = 0;
     l->variant = l->filled_variant;
+    if (hooks.node)
+        lane_times_name_nodes(exec_variant(l->exec, l->variant)->graph, (int32_t)l->variant);
     status st = exec_run(l->exec, l->variant, &hooks, err);
     if (st != OK)
         l->filled.batch.n = 0;

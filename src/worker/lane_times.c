@@ -3,6 +3,7 @@
 #include "common/base/clock.h"
 #include "common/live/counters.h"
 #include "common/live/durations.h"
+#include "common/live/trace.h"
 
 enum { SHORT_US = 10 };     /* next to nothing: it is not noted */
 
@@ -95,4 +96,24 @@ void lane_times_wait_end(lane_times *t, recorder_kind what)
     wait_end(t, what, 1, t->since_us, now);
     *(what == EVENT_LOAD ? &t->loaded_us : &t->waited_us) += now - t->since_us;
     t->since_us = now;
+}
+
+void lane_times_node(const lane_times *t, int32_t node, int32_t variant, int64_t begin_ns, int64_t end_ns)
+{
+    recorder_event e = trace_node_event(begin_ns, end_ns);
+    e.step = t->step;
+    e.lane = t->lane;
+    e.a = node;
+    e.b = variant;
+    trace_note(&e);
+}
+
+static const char *name_of(const void *g, int32_t node)
+{
+    return graph_node_at(g, node)->name;
+}
+
+void lane_times_name_nodes(const graph *g, int32_t variant)
+{
+    trace_nodes(variant, graph_n_nodes(g), name_of, g);
 }

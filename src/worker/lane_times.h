@@ -10,6 +10,7 @@
 
 #include "common/live/recorder.h"
 #include "common/parts/steps.h"
+#include "graph/graph.h"
 
 typedef struct lane_times {
     int32_t lane;
@@ -37,5 +38,9 @@ void lane_times_go_on(lane_times *t);
 /* A wait: EVENT_WAIT_PART, EVENT_WAIT_SCALE or EVENT_LOAD. */
 void lane_times_wait(lane_times *t, recorder_kind what, int32_t part);
 void lane_times_wait_end(lane_times *t, recorder_kind what);
+
+/* Of a step that is traced (common/live/trace.h): a node that ran, and how those of a variant are called. */
+void lane_times_node(const lane_times *t, int32_t node, int32_t variant, int64_t begin_ns, int64_t end_ns);
+void lane_times_name_nodes(const graph *g, int32_t variant);
 
 #endif

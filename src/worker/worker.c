@@ -8,9 +8,12 @@
 #include "common/base/log.h"
 #include "common/live/counters.h"
 #include "common/live/pulse.h"
+#include "common/live/trace.h"
 #include "common/store/jobend.h"
+#include "common/wire/trace_wire.h"
 #include "worker/share.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +101,15 @@ status worker_take_refused(worker *w, const Wire__Refused *m, error *err)
     return FAIL(err, (status)m->status, "refused by the master: %s", m->text);
 }
 
+static status say_trace(worker *w, const Wire__Trace *asked, error *err)
+{
+    Wire__Trace m;
+    trace_wire_fill(asked, ROLE_WORKER, &m);
+    status st = master_link_say(&w->master, (wire_head){.type = WIRE_TRACE}, &m.base, err);
+    trace_wire_clear(&m);
+    return st;
+}
+
 static status take_proto(worker *w, const net_message *m, const wire_head *h, error *err)
 {
     ProtobufCMessage *message = NULL;
@@ -117,6 +129,9 @@ static status take_proto(worker *w, const net_message *m, const wire_head *h, er
         break;
     case WIRE_STOP:
         worker_take_stop(w, (const Wire__Stop *)message);
+        break;
+    case WIRE_TRACE:
+        st = say_trace(w, (const Wire__Trace *)message, err);
         break;
     default:
         break;
@@ -349,6 +364,15 @@ static void log_bytes_read(const worker *w)
         LOG_I("RECORDS_READ", "bytes=%lld", (long long)bytes);
 }
 
+/* Lanes beside the master are no worker of the cluster's. */
+static void name_in_trace(const worker_options *o)
+{
+    char name[TASK_NAME], whole[TASK_NAME + 8];
+    task_name((task){o->trainer ? ROLE_MASTER : ROLE_WORKER, o->self.index}, name);
+    snprintf(whole, sizeof whole, "%s%s", name, o->trainer ? " lanes" : "");
+    trace_task(ROLE_WORKER, whole);
+}
+
 status worker_run(const worker_options *options, error *err)
 {
     error mine = ERROR_INIT;
@@ -359,6 +383,7 @@ status worker_run(const worker_options *options, error *err)
         .ending = {.err = err ? err : &mine},
     };
     task_name(options->self, w.name);
+    name_in_trace(options);
     status st = worker_build(&w, w.ending.err);
     if (st != OK && w.ending.stopped)
         st = w.ending.outcome; /* the master said so while data were read */

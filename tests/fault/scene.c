@@ -23,6 +23,7 @@ typedef enum scene_id {
     STANDBY,
     BACKING,
     OUTLIVED,
+    TRACED,
 } scene_id;
 
 #define NOTHING  "{}"
@@ -120,6 +121,7 @@ static const scene scenes[] = {
                  .overrides = "{\"distributed.mode\": \"async\", " NO_VOTE "}",
                  .faults = "",
                  .any_weights = true},
+    [TRACED] = {.name = "traced", .overrides = "{\"distributed.profile\": \"2:4\"}", .faults = ""},
     [STANDBY] = {.name = "standby", .overrides = STANDBYS, .faults = ""},
     /* ps.1 comes again, and gets copies of what it held */
     [BACKING] = {.name = "backing",
@@ -164,6 +166,7 @@ static const struct {
     {WIRE_CUT_DONE, PLAIN, 3},
     {WIRE_HISTOGRAM, SLOW, 2},
     {WIRE_LIMIT, PLAIN, 3},
+    {WIRE_TRACE, TRACED, 1},
 };
 
 static scene_id scene_for(wire_type message, role who, bool is_sent, scene_id usual)

@@ -14,6 +14,7 @@
 #include "cli/run/shape.h"
 #include "common/cluster/cluster.h"
 #include "common/config/config.h"
+#include "common/live/trace.h"
 #include "common/store/jobdir.h"
 #include "job/progress.h"
 
@@ -24,6 +25,7 @@ typedef struct train_job {
     cloud_folders folders;
     jobdir_rule rule;
     progress_mode progress;
+    trace_window traced;            /* distributed.profile; empty: none */
     cluster *cluster;
     config *config;
     devices devices;

@@ -119,8 +119,8 @@ static status load_config(train_job *j, const char *batch, error *err)
                                                   "distributed.evaluators",
                                                   "distributed.start_port",
                                                   "distributed.max_restarts"};
-    char text[COUNT_OF(keys)][64], meeting[512], page[512], metrics[512];
-    const char *settings[COUNT_OF(keys) + 7] = {NULL};
+    char text[COUNT_OF(keys)][64], meeting[512], page[512], metrics[512], profile[512];
+    const char *settings[COUNT_OF(keys) + 8] = {NULL};
     size_t n = 0;
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (args_has(j->args, shape_flags[i])) {
@@ -139,6 +139,8 @@ static status load_config(train_job *j, const char *batch, error *err)
         settings[n++] = place_setting("distributed.page", args_text(j->args, "page"), page, sizeof page);
     if (args_has(j->args, "metrics"))
         settings[n++] = place_setting("distributed.metrics", args_text(j->args, "metrics"), metrics, sizeof metrics);
+    if (args_has(j->args, "profile"))
+        settings[n++] = place_setting("distributed.profile", args_text(j->args, "profile"), profile, sizeof profile);
     if (args_has(j->args, "gce-maintenance"))
         settings[n++] = "distributed.gce_maintenance=true";
     if (batch)
@@ -151,7 +153,10 @@ static status load_config(train_job *j, const char *batch, error *err)
                             .takes_auto_batch = true};
     status st = config_load(&source, &j->config, err);
     arena_destroy(&memory);
-    return st;
+    TRY(st);
+    const char *window = config_str(j->config, "distributed.profile");
+    TRYF(window ? trace_window_read(window, &j->traced, err) : OK, err, "distributed.profile");
+    return OK;
 }
 
 /* --- doing it --- */
@@ -186,8 +191,10 @@ static int train_run(train_job *j, error *err)
                     : OK;
     if (st == OK)
         page_beside_begin(&j->page, j->job_dir);
+    trace_open(j->traced);
     if (st == OK)
         st = process_run(&options, err);
+    trace_close();
     maintenance_end(&watch);
     if (st == OK && j->cluster->is_chief)
         st = train_finish(j, err);
@@ -457,6 +464,10 @@ static const flag train_flags[] = {
     {"page", 0, FLAG_OPTION, "HOST:PORT", SHOW,
      "Serve the job's page as long as it runs, on this machine's loopback interface unless told where, and print its "
      "address (distributed.page).",
+     0, 0},
+    {"profile", 0, FLAG_TEXT, "A:B", SHOW,
+     "Write what every task does in the steps from A to before B, as 10:20, into JOB_DIR/profile, for Perfetto and the "
+     "job's page (distributed.profile). The first steps of a start are not like others.",
      0, 0},
     {"progress", 0, FLAG_CHOICE, "auto|bar|plain|none", SHOW,
      "Progress on standard error; auto: a bar on a terminal, else a line every 10 s.", 0, 0},

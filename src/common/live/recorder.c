@@ -52,12 +52,18 @@ static recorder_cell *row_of(int32_t lane, recorder_kind kind, int depth)
     return &rows[(lane < 0 ? RECORDER_LANES + of : lane) * RECORDER_DEPTH + depth];
 }
 
+static bool is_noting(void)
+{
+    return atomic_load_explicit(&recorder_is_on, memory_order_relaxed) ||
+           atomic_load_explicit(&recorder_is_traced, memory_order_relaxed);
+}
+
 void recorder_begin(const recorder_event *e, int depth)
 {
     recorder_event begun = *e;
     recorder_cell *row = row_of(e->lane, e->kind, depth);
     begun.took_us = -1;
-    if (row && atomic_load_explicit(&recorder_is_on, memory_order_relaxed))
+    if (row && is_noting())
         recorder_store(row, &begun, 0);
 }
 
@@ -123,7 +129,7 @@ recorder_passing recorder_unpack_passing(int64_t c)
 
 void recorder_message(recorder_kind kind, const unsigned char *head, uint64_t bytes, uint32_t peer)
 {
-    if (!atomic_load_explicit(&recorder_is_on, memory_order_relaxed))
+    if (!is_noting())
         return;
     RECORDER_NOTE(.kind = kind, .at_us = clock_us(), .step = (int64_t)number_at(head + STEP_AT, 8),
                   .lane = (int32_t)(number_at(head + PART_AT, 2) & INT16_MAX), .a = head[TYPE_AT], .b = (int32_t)peer,

@@ -76,8 +76,14 @@ static inline void recorder_store(recorder_cell *to, const recorder_event *e, ui
 /* False: it is being written, or none was. *ret_number: its number, 31 bits of it. */
 bool recorder_load(const recorder_cell *from, recorder_event *ret, uint32_t *ret_number);
 
+/* There is a trace (trace.h), which is offered each event. */
+extern atomic_bool recorder_is_traced;
+void trace_offer(const recorder_event *e);
+
 static inline void recorder_note(const recorder_event *e)
 {
+    if (atomic_load_explicit(&recorder_is_traced, memory_order_relaxed))
+        trace_offer(e);
     if (!atomic_load_explicit(&recorder_is_on, memory_order_relaxed))
         return;
     uint64_t number = atomic_fetch_add_explicit(&recorder_next, 1, memory_order_relaxed);

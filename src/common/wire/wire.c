@@ -262,6 +262,8 @@ static const ProtobufCMessageDescriptor *descriptor_of(wire_type type)
         return &wire__heartbeat__descriptor;
     case WIRE_ALIVE:
         return &wire__alive__descriptor;
+    case WIRE_TRACE:
+        return &wire__trace__descriptor;
     case WIRE_FAILED:
     case WIRE_STOP:
         return &wire__stop__descriptor;

@@ -81,6 +81,16 @@ static bool ends_with(const char *text, const char *tail)
     return n >= m && strcmp(text + n - m, tail) == 0;
 }
 
+/* Unless something else was found. */
+static status look_for_media(const char *path, bool verify, json_t **ret, error *err)
+{
+    if (!*ret)
+        TRY(inspect_look_videos(path, verify, ret, err));
+    if (!*ret)
+        TRY(inspect_look_pictures(path, verify, ret, err));
+    return OK;
+}
+
 static status look_into_file(const char *path, bool verify, json_t **ret, error *err)
 {
     static const char manifest[] = "manifest.json";
@@ -99,18 +109,19 @@ static status look_into_file(const char *path, bool verify, json_t **ret, error 
         return inspect_look_events(path, ret, err);
     *ret = NULL;
     TRY(inspect_look_records(path, ret, err));
-    if (!*ret)
-        TRY(inspect_look_pictures(path, verify, ret, err));
+    TRY(look_for_media(path, verify, ret, err));
     if (*ret)
         return OK;
     if (is_like_idx(head))
         return inspect_look_idx(path, ret, err);
-    TRY(inspect_look_list(path, verify, ret, err));
+    TRY(inspect_look_video_list(path, verify, ret, err));
+    if (!*ret)
+        TRY(inspect_look_list(path, verify, ret, err));
     if (*ret)
         return OK;
     return FAIL(err, E_DATA,
                 "'%s' is neither safetensors, nor an event file, nor IDX (plain or gzip), nor records "
-                "(JSON Lines or TFRecord), nor a picture or a list of some", path);
+                "(JSON Lines or TFRecord), nor a picture, a video or a list of some", path);
 }
 
 status inspect_look(const char *path, bool verify, json_t **ret, error *err)
@@ -126,12 +137,11 @@ status inspect_look(const char *path, bool verify, json_t **ret, error *err)
         return inspect_look_job(path, ret, err);
     *ret = NULL;
     TRY(inspect_look_records(path, ret, err));
-    if (!*ret)
-        TRY(inspect_look_pictures(path, verify, ret, err));
+    TRY(look_for_media(path, verify, ret, err));
     return *ret ? OK
                 : FAIL(err, E_DATA,
                        "'%s' is neither a checkpoint (no manifest.json) nor a job dir (no job.json), nor are "
-                       "its files records (JSON Lines or TFRecord) or pictures", path);
+                       "its files records (JSON Lines or TFRecord), pictures or videos", path);
 }
 
 void inspect_print(const json_t *report, buf *ret)
@@ -147,6 +157,7 @@ void inspect_print(const json_t *report, buf *ret)
         {"idx", inspect_print_idx},
         {"records", inspect_print_records},
         {"pictures", inspect_print_pictures},
+        {"videos", inspect_print_videos},
     };
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (strcmp(inspect_str(report, "kind"), kinds[i].kind) == 0)
@@ -197,7 +208,8 @@ static const flag flags[] = {
     {.name = "no-verify",
      .kind = FLAG_SWITCH,
      .group = "Output",
-     .help = "Do not read a whole checkpoint to check its SHA-256 sums, nor more of pictures than their heads."},
+     .help = "Do not read a whole checkpoint to check its SHA-256 sums, nor more of pictures and videos than their "
+             "heads."},
     {.name = "pictures",
      .kind = FLAG_TEXT,
      .value = "FILE",
@@ -228,7 +240,8 @@ const command command_inspect = {
              "checkpoint, the range of every tensor of a safetensors file, the last value of every "
              "curve of an event file, the shape and the range of IDX data (plain or gzip), how many "
              "records JSON Lines or TFRecords have, in one file, a folder or an archive, and of a folder or a list of "
-             "pictures the classes, sizes, broken files, and the mean and deviation of the colours.\n\n"
+             "pictures the classes, sizes, broken files, and the mean and deviation of the colours; of videos their "
+             "frames in place of colours.\n\n"
              "With --pictures, CONFIG is a configuration: the first 64 pictures of a batch of its training data.\n\n"
              "A damaged or cut file is an error that says what is wrong (exit code 3).",
     .flags = flags,

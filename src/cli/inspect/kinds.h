@@ -27,5 +27,9 @@ MUST_USE status inspect_look_pictures(const char *path, bool verify, json_t **re
 /* Likewise what is no list of pictures. */
 MUST_USE status inspect_look_list(const char *path, bool verify, json_t **ret, error *err);
 void inspect_print_pictures(const json_t *report, buf *ret);
+/* Likewise what is no video, or lies among more pictures; and what is no list of videos, files or folders of frames. */
+MUST_USE status inspect_look_videos(const char *path, bool verify, json_t **ret, error *err);
+MUST_USE status inspect_look_video_list(const char *path, bool verify, json_t **ret, error *err);
+void inspect_print_videos(const json_t *report, buf *ret);
 
 #endif

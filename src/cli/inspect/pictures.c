@@ -1,96 +1,18 @@
 /* Pictures below a folder, in a list, or one: how many of each class, their sizes, what is broken, and the mean and
  * deviation of their colours. */
 #include "cli/inspect/kinds.h"
+#include "cli/inspect/media.h"
 #include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
-#include "common/base/fs.h"
 #include "data/pictures/figures.h"
-#include "data/pictures/picture_list.h"
+#include "data/videos/frame_folders.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BROKEN_SHOWN = 20 };
-
 /* --- looking --- */
-
-/* The folder that it lies in, right below the root; "": none. */
-static json_t *class_of(const picture_set *s, size_t i)
-{
-    buf name = BUF_INIT;
-    picture_set_name(s, i, &name);
-    char *slash = strchr(name.data, '/');
-    json_t *class = json_stringn(name.data, slash ? (size_t)(slash - name.data) : 0);
-    buf_fini(&name);
-    return class;
-}
-
-/* [{"class": "cats", "pictures": 3, "broken": 1}]; classes follow each other in the order of paths. */
-static json_t *count_classes(const picture_set *s, const picture_figures *f)
-{
-    json_t *classes = json_array(), *last = NULL;
-    for (size_t i = 0; i < s->n; i++) {
-        json_t *class = class_of(s, i);
-        if (!last || !json_equal(json_object_get(last, "class"), class)) {
-            last = json_pack("{s:O, s:i, s:i}", "class", class, "pictures", 0, "broken", 0);
-            json_array_append_new(classes, last);
-        }
-        const char *key = f[i].broken ? "broken" : "pictures";
-        json_object_set_new(last, key, json_integer(json_integer_value(json_object_get(last, key)) + 1));
-        json_decref(class);
-    }
-    return classes;
-}
-
-/* The same of a list; a picture counts for each label that it has. */
-static json_t *count_labels(const picture_set *s, const picture_figures *f)
-{
-    json_t *classes = json_array();
-    for (int32_t c = 0; c < words_count(s->classes); c++) {
-        json_int_t n = 0, broken = 0;
-        for (size_t i = 0; i < s->n; i++)
-            for (int32_t k = 0; k < s->at[i].n_labels; k++)
-                *(f[i].broken ? &broken : &n) += s->at[i].labels[k] == c;
-        json_array_append_new(classes, json_pack("{s:s, s:I, s:I}", "class", words_at(s->classes, c), "pictures", n,
-                                                 "broken", broken));
-    }
-    return classes;
-}
-
-static json_t *list_broken(const picture_set *s, const picture_figures *f)
-{
-    json_t *broken = json_array();
-    for (size_t i = 0; i < s->n; i++) {
-        if (!f[i].broken)
-            continue;
-        buf name = BUF_INIT;
-        picture_set_name(s, i, &name);
-        json_t *why = json_string(f[i].broken); /* NULL: a path in it is no UTF-8 */
-        json_array_append_new(broken, json_pack("{s:s, s:o}", "file", name.data, "why", why ? why : json_null()));
-        buf_fini(&name);
-    }
-    return broken;
-}
-
-typedef struct extremes {
-    int64_t least, most, sum, n;
-} extremes;
-
-static void extend(extremes *e, int64_t x)
-{
-    e->least = !e->n || x < e->least ? x : e->least;
-    e->most = x > e->most ? x : e->most;
-    e->sum += x;
-    e->n++;
-}
-
-static json_t *extremes_report(const extremes *e)
-{
-    return json_pack("{s:I, s:I, s:f}", "least", (json_int_t)e->least, "most", (json_int_t)e->most, "mean",
-                     e->n ? (double)e->sum / (double)e->n : 0.0);
-}
 
 static void add_sizes(const picture_set *s, const picture_figures *f, json_t *o)
 {
@@ -100,9 +22,9 @@ static void add_sizes(const picture_set *s, const picture_figures *f, json_t *o)
         const picture_head *h = &f[i].head;
         if (f[i].broken)
             continue;
-        extend(&widths, h->width);
-        extend(&heights, h->height);
-        extend(&bytes, (int64_t)f[i].bytes);
+        extremes_add(&widths, h->width);
+        extremes_add(&heights, h->height);
+        extremes_add(&bytes, (int64_t)f[i].bytes);
         of_format[h->format]++;
         grey += h->channels == 1;
         cmyk += h->is_cmyk;
@@ -142,25 +64,34 @@ static void add_colours(const picture_set *s, const picture_figures *f, json_t *
     json_object_set_new(o, "std", deviations);
 }
 
-/* Lines of "PATH LABEL,LABEL", or cells parted by commas, of which the first is there. */
-static bool find_listed(const char *path, picture_set *ret)
+/* Where each folder of a class holds folders alone these may be videos, of frames. The set is sorted anew. */
+static void add_videos(picture_set *s, json_t *o)
 {
-    static const char separators[] = {'\0', ','};
-    for (size_t i = 0; i < COUNT_OF(separators); i++) {
-        const picture_list_options o = {.kind = &kind_of_pictures,
-                                        .separator = separators[i],
-                                        .header = true,
-                                        .between = ','};
-        if (picture_set_of_list(path, &o, NULL, ret, NULL) != OK)
-            continue;
-        char *first = picture_set_path(ret, 0);
-        bool is_there = fs_exists(first);
-        free(first);
-        if (is_there)
-            return true;
-        picture_set_fini(ret);
+    frame_folders videos;
+    extremes frames = {.n = 0};
+    if (s->classes)
+        return;
+    if (frame_folders_find(s, true, &videos, NULL) == OK) {
+        for (size_t i = 0; i < videos.videos.n; i++)
+            extremes_add(&frames, (int64_t)videos.n[i]);
+        json_object_set_new(o, "folders_of_frames", json_integer((json_int_t)videos.videos.n));
+        json_object_set_new(o, "frames", extremes_report(&frames));
     }
-    return false;
+    frame_folders_fini(&videos);
+}
+
+static json_t *report_figures(const char *path, const picture_set *s, const picture_figures *f)
+{
+    char **broken = xcalloc(s->n + 1, sizeof *broken);
+    for (size_t i = 0; i < s->n; i++)
+        broken[i] = f[i].broken;
+    json_t *o = json_pack("{s:s, s:s, s:I, s:o, s:o}", "kind", "pictures", "path", path, "left_out",
+                          (json_int_t)s->n_left_out, "classes", media_classes(s, broken, "pictures"), "broken",
+                          media_broken(s, broken));
+    BUG_ON(!o);
+    free(broken);
+    add_sizes(s, f, o);
+    return o;
 }
 
 /* Takes the set over. */
@@ -169,15 +100,11 @@ static status report_set(const char *path, picture_set *s, bool verify, json_t *
     picture_figures *f = NULL;
     status st = picture_figures_take(s, verify, &f, err);
     if (st == OK) {
-        json_t *o = json_pack("{s:s, s:s, s:I, s:o, s:o}", "kind", "pictures", "path", path, "left_out",
-                              (json_int_t)s->n_left_out, "classes",
-                              s->classes ? count_labels(s, f) : count_classes(s, f), "broken", list_broken(s, f));
-        BUG_ON(!o);
-        add_sizes(s, f, o);
+        *ret = report_figures(path, s, f);
         if (verify)
-            add_colours(s, f, o);
+            add_colours(s, f, *ret);
         picture_figures_free(f, s->n);
-        *ret = o;
+        add_videos(s, *ret);
     }
     picture_set_fini(s);
     return st;
@@ -193,41 +120,16 @@ status inspect_look_pictures(const char *path, bool verify, json_t **ret, error 
 status inspect_look_list(const char *path, bool verify, json_t **ret, error *err)
 {
     picture_set s;
-    return find_listed(path, &s) ? report_set(path, &s, verify, ret, err) : OK;
+    return media_find_listed(path, &kind_of_pictures, &s) ? report_set(path, &s, verify, ret, err) : OK;
 }
 
 /* --- printing --- */
-
-static void print_extremes(const json_t *report, const char *key, buf *ret)
-{
-    const json_t *e = json_object_get(report, key);
-    buf_addf(ret, "  %-7s %lld to %lld, mean %.0f\n", key, inspect_int(e, "least"), inspect_int(e, "most"),
-             json_real_value(json_object_get(e, "mean")));
-}
 
 static void print_colours(const json_t *report, const char *key, buf *ret)
 {
     const json_t *list = json_object_get(report, key);
     for (size_t c = 0; c < json_array_size(list); c++)
         buf_addf(ret, "%s%.4f", c ? ", " : "", json_real_value(json_array_get(list, c)));
-}
-
-static void print_classes(const json_t *classes, buf *ret)
-{
-    inspect_table t = {.columns = 3};
-    if (json_array_size(classes) == 1 && !*inspect_str(json_array_get(classes, 0), "class"))
-        return;
-    inspect_table_cell(&t, "  class");
-    inspect_table_cell(&t, "pictures");
-    inspect_table_cell(&t, "broken");
-    for (size_t i = 0; i < json_array_size(classes); i++) {
-        const json_t *one = json_array_get(classes, i);
-        const char *name = inspect_str(one, "class");
-        inspect_table_cell(&t, "  %s", *name ? name : "(none)");
-        inspect_table_cell(&t, "%lld", inspect_int(one, "pictures"));
-        inspect_table_cell(&t, "%lld", inspect_int(one, "broken"));
-    }
-    inspect_table_flush(&t, ret);
 }
 
 void inspect_print_pictures(const json_t *report, buf *ret)
@@ -237,9 +139,9 @@ void inspect_print_pictures(const json_t *report, buf *ret)
              inspect_str(report, "path"), inspect_int(report, "pictures"), inspect_int(report, "jpeg"),
              inspect_int(report, "png"), inspect_int(report, "webp"), json_array_size(broken),
              inspect_int(report, "left_out"));
-    print_extremes(report, "width", ret);
-    print_extremes(report, "height", ret);
-    print_extremes(report, "bytes", ret);
+    media_print_extremes(report, "width", ret);
+    media_print_extremes(report, "height", ret);
+    media_print_extremes(report, "bytes", ret);
     buf_addf(ret, "  grey %lld, CMYK %lld, 16 bits %lld, turned by EXIF %lld\n", inspect_int(report, "grey"),
              inspect_int(report, "cmyk"), inspect_int(report, "sixteen_bits"), inspect_int(report, "turned_by_exif"));
     if (json_array_size(json_object_get(report, "mean")) > 0) {
@@ -249,10 +151,11 @@ void inspect_print_pictures(const json_t *report, buf *ret)
         print_colours(report, "std", ret);
         buf_adds(ret, "] of pixels as 0 to 1, each picture counting alike\n");
     }
-    print_classes(json_object_get(report, "classes"), ret);
-    for (size_t i = 0; i < json_array_size(broken) && i < BROKEN_SHOWN; i++)
-        buf_addf(ret, "  '%s': %s\n", inspect_str(json_array_get(broken, i), "file"),
-                 inspect_str(json_array_get(broken, i), "why"));
-    if (json_array_size(broken) > BROKEN_SHOWN)
-        buf_addf(ret, "  and %zu more that are broken\n", json_array_size(broken) - BROKEN_SHOWN);
+    if (inspect_int(report, "folders_of_frames")) {
+        buf_addf(ret, "  in %lld folders below those of classes, as videos have their frames\n",
+                 inspect_int(report, "folders_of_frames"));
+        media_print_extremes(report, "frames", ret);
+    }
+    media_print_classes(json_object_get(report, "classes"), "pictures", ret);
+    media_print_broken(broken, ret);
 }

@@ -67,6 +67,9 @@ static void add_wait_words(const graph_wait *w, int32_t *parts, size_t n, buf *r
         buf_addf(ret, "slot %d of step %lld, for ", w->slot, (long long)w->step);
         add_parts(parts, n, ret);
         break;
+    case GRAPH_REPORT:
+        buf_addf(ret, "the report of slot %d of step %lld", w->slot, (long long)w->step);
+        break;
     case GRAPH_VERDICT:
         buf_addf(ret, "the verdict on step %lld, for ", (long long)w->step);
         add_parts(parts, n, ret);
@@ -278,9 +281,11 @@ static void add_tasks(const json_t *waits, buf *ret)
 {
     const json_t *list = json_object_get(waits, "tasks"), *o;
     size_t i;
+    bool any_missing = false;
     buf_adds(ret, "what each did last\n");
     json_array_foreach(list, i, o) {
         buf_addf(ret, "  %-12s ", inspect_str(o, "task"));
+        any_missing = any_missing || !*inspect_str(o, "file");
         if (!*inspect_str(o, "file"))
             buf_adds(ret, "has written nothing of this moment");
         else if (*inspect_str(o, "last"))
@@ -290,6 +295,8 @@ static void add_tasks(const json_t *waits, buf *ret)
         add_since(o, "last_s", ", ", " before", ret);
         buf_adds(ret, "\n");
     }
+    if (any_missing)
+        buf_adds(ret, "  (where the job dir is not seen it lies in $TMPDIR/tequio-events-* of that host)\n");
 }
 
 void explain_waits_text(const json_t *waits, buf *ret)

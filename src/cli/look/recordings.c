@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOMENT_US = 30 * 1000000 };
+enum { MOMENT_US = 15 * 1000000 };
 
 /* --- files --- */
 

@@ -43,8 +43,8 @@ typedef struct recordings {
     int64_t wall_us;                /* when the newest was written; 0: none was */
 } recordings;
 
-/* `live` tells which tasks there are (live.json); NULL: it is not there. Files of the same moment are those of half a
- * minute. Damaged ones are refused by name; others count all the same. */
+/* `live` tells which tasks there are (live.json); NULL: it is not there. Files of the same moment are those of 15
+ * seconds. Damaged ones are refused by name; others count all the same. */
 MUST_USE status recordings_open(const char *job_dir, const json_t *live, recordings *ret, error *err);
 void recordings_close(recordings *r);
 

@@ -61,7 +61,7 @@ static void PRINTF_LIKE(4, 5) add_end(wait_graph *g, int at, int64_t age_us, con
 static const recording *speaking(wait_graph *g, int at)
 {
     static const char *const silent[] = {
-        "has written nothing: it hangs or is stopped, was killed, its host is gone, or what it wrote lies there",
+        "has written nothing: it hangs or is stopped, was killed, its host is gone, or what it wrote is elsewhere",
         "has written nothing when the others did, only long before"};
     const recording *r = recording_of(g, at);
     if (at < 0)
@@ -127,6 +127,34 @@ static void follow_lane(wait_graph *g, int at, int lane, const lane_state *s)
 
 /* --- servers --- */
 
+/* Whoever holds the version up to which all may run waits for the master's leave. */
+static bool is_held_back(const recording *r, int64_t *ret_limit)
+{
+    const recorder_event *held = NULL, *told = recording_message(r, EVENT_RECEIVED, WIRE_ALIVE, -1, -1);
+    for (uint32_t k = r->head.n_events; k-- > 0 && !held;)
+        held = r->events[k].kind == EVENT_HELD ? &r->events[k] : NULL;
+    const recorder_event *limit = recording_message(r, EVENT_RECEIVED, WIRE_LIMIT, -1, -1);
+    if (limit && (!told || limit->at_us > told->at_us))
+        told = limit;
+    *ret_limit = told ? told->step : -1;
+    return told && held && held->step >= told->step;
+}
+
+/* Of whom a slot is awaited. Whoever waits for leave is not the one. */
+static void follow_owner(wait_graph *g, const graph_wait *w, int lane)
+{
+    const recording *r = recording_of(g, w->to);
+    lane_state s = recording_lane(r, lane);
+    bool is_in_slot = s.slot && s.slot->kind == EVENT_SLOT;
+    int64_t limit;
+    if (is_in_slot && s.slot->step <= w->step)
+        follow_lane(g, w->to, lane, &s);
+    else if (recording_computed(r, lane, w->step, w->slot))
+        add_end(g, w->to, -1, "has computed slot %d of step %lld, and not sent all of it", w->slot, (long long)w->step);
+    else if (!follow_pulls(g, w->to, lane, -1) && !is_held_back(r, &limit))
+        add_end(g, w->to, -1, "has not begun slot %d of step %lld", w->slot, (long long)w->step);
+}
+
 /* A server waits for a slot's gradient. */
 static void follow_slot(wait_graph *g, graph_wait w, int lane)
 {
@@ -135,17 +163,11 @@ static void follow_slot(wait_graph *g, graph_wait w, int lane)
         return;
     bool *sent = xcalloc(g->of->n_slots, sizeof *sent);
     recording_slots(r, EVENT_SENT, w.part, w.step, (uint32_t)g->of->n_slots, sent);
-    lane_state s = recording_lane(r, lane);
-    bool is_in_slot = s.slot && s.slot->kind == EVENT_SLOT;
     if (sent[w.slot])
         add_end(g, w.to, -1, "has sent slot %d of step %lld, which has not arrived: the link is slow or broken", w.slot,
                 (long long)w.step);
-    else if (is_in_slot && s.slot->step <= w.step)
-        follow_lane(g, w.to, lane, &s);
-    else if (recording_computed(r, lane, w.step, w.slot))
-        add_end(g, w.to, -1, "has computed slot %d of step %lld, and not sent all of it", w.slot, (long long)w.step);
-    else if (!follow_pulls(g, w.to, lane, -1))
-        add_end(g, w.to, -1, "has not begun slot %d of step %lld", w.slot, (long long)w.step);
+    else
+        follow_owner(g, &w, lane);
     free(sent);
 }
 
@@ -265,17 +287,31 @@ static void follow_limit(wait_graph *g, const graph_wait *w, bool awaits_evaluat
                 r->head.text[0] ? ": " : "", r->head.text);
 }
 
-/* Whoever holds the version up to which all may run waits for the master's leave. */
-static bool is_held_back(const recording *r, int64_t *ret_limit)
+static bool has_report(const recording *r, int64_t step, uint32_t slot)
 {
-    const recorder_event *held = NULL, *told = recording_message(r, EVENT_RECEIVED, WIRE_ALIVE, -1, -1);
-    for (uint32_t k = r->head.n_events; k-- > 0 && !held;)
-        held = r->events[k].kind == EVENT_HELD ? &r->events[k] : NULL;
-    const recorder_event *limit = recording_message(r, EVENT_RECEIVED, WIRE_LIMIT, -1, -1);
-    if (limit && (!told || limit->at_us > told->at_us))
-        told = limit;
-    *ret_limit = told ? told->step : -1;
-    return told && held && held->step >= told->step;
+    for (uint32_t k = r->head.n_events; k-- > 0;) {
+        const recorder_event *e = &r->events[k];
+        if (e->kind == EVENT_RECEIVED && e->a == WIRE_REPORT && e->step == step &&
+            recorder_unpack_passing(e->c).node.index == slot)
+            return true;
+    }
+    return false;
+}
+
+/* What the master lacks of the step after those that are complete. */
+static void follow_reports(wait_graph *g, int master)
+{
+    const recording *r = recording_of(g, master);
+    const recorder_event *done = NULL;
+    for (uint32_t k = r->head.n_events; k-- > 0 && !done;)
+        done = r->events[k].kind == EVENT_STEP_DONE ? &r->events[k] : NULL;
+    for (size_t i = 0; done && i < g->of->n_slots; i++) {
+        const slot_owner *owner = &g->of->owners[i];
+        const graph_wait w = {.kind = GRAPH_REPORT, .from = master, .lane = -1, .to = owner->task, .step = done->step,
+                              .part = -1, .slot = (int32_t)i, .age_us = recording_age(r, done->at_us)};
+        if (!has_report(r, done->step, (uint32_t)i) && add_wait(g, &w) && speaking(g, w.to))
+            follow_owner(g, &w, owner->lane);
+    }
 }
 
 /* --- from everybody who waits --- */
@@ -358,6 +394,8 @@ void wait_graph_make(const recordings *of, const json_t *live, wait_graph *ret)
             follow_worker(&g, (int)i, awaits_evaluation);
         if (r && of->tasks[i].task.role == ROLE_PS)
             follow_server(&g, (int)i);
+        if (r && of->tasks[i].task.role == ROLE_MASTER)
+            follow_reports(&g, (int)i);
         if (r)
             (void)speaking(&g, (int)i); /* of who ended */
     }

@@ -131,7 +131,8 @@ static bool lay_out(const kept_recipe *r, const kept_tail *tail, const fs_map *m
     return room == at + -at % KEPT_ALIGN;
 }
 
-static bool is_file_of(const cache_key *key, const kept_recipe *r, const fs_map *map, kept_arrays *ret)
+/* With `is_old` of other data too. */
+static bool is_file_of(const cache_key *key, bool is_old, const kept_recipe *r, const fs_map *map, kept_arrays *ret)
 {
     kept_tail tail;
     if (map->bytes < sizeof tail)
@@ -139,21 +140,28 @@ static bool is_file_of(const cache_key *key, const kept_recipe *r, const fs_map 
     size_t before = map->bytes - sizeof tail;
     memcpy(&tail, map->data + before, sizeof tail);
     return memcmp(tail.mark, mark, sizeof mark) == 0 && tail.version == VERSION && tail.one == ONE &&
-           cache_key_is(&tail.key, key) && lay_out(r, &tail, map, ret) &&
-           tail.checksum == checksum_of(checksum_of_bytes(map->data, before), &tail) && r->is_sound(r->user, ret);
+           (is_old ? memcmp(tail.key.name, key->name, sizeof key->name) == 0 : cache_key_is(&tail.key, key)) &&
+           lay_out(r, &tail, map, ret) &&
+           tail.checksum == checksum_of(checksum_of_bytes(map->data, before), &tail) &&
+           (is_old || r->is_sound(r->user, ret));
 }
 
-static bool load(const char *path, const cache_key *key, const kept_recipe *r, kept_arrays *ret)
+static bool load_file(const char *path, const cache_key *key, bool is_old, const kept_recipe *r, kept_arrays *ret)
 {
     kept_arrays a = {.is_new = false};
     if (!fs_exists(path) || fs_map_open(path, &a.map, NULL) != OK)
         return false;
-    bool good = is_file_of(key, r, &a.map, &a);
+    bool good = is_file_of(key, is_old, r, &a.map, &a);
     if (good)
         *ret = a;
     else
         fs_map_close(&a.map);
     return good;
+}
+
+static bool load(const char *path, const cache_key *key, const kept_recipe *r, kept_arrays *ret)
+{
+    return load_file(path, key, false, r, ret);
 }
 
 /* --- making --- */
@@ -221,19 +229,33 @@ static status write_file(const char *path, const cache_key *key, const kept_reci
     return OK;
 }
 
-/* With the lock: somebody may have made it meanwhile. */
-static status make(const char *path, const cache_key *key, const kept_recipe *r, kept_arrays *ret, error *err)
+static status make_file(const char *path, const cache_key *key, const kept_recipe *r, kept_arrays *ret, error *err)
 {
     bool is_kept = false;
-    if (load(path, key, r, ret))
-        return OK;
-    if (fs_exists(path))
-        LOG_I("KEPT", "path=%s: its %s in the cache are of other data or damaged: they are made anew", r->of, r->what);
     TRY(write_file(path, key, r, &is_kept, err));
     if (!is_kept || !load(path, key, r, ret))
         return make_in_memory(r, ret, err);
     ret->is_new = true;
     return OK;
+}
+
+/* With the lock: somebody may have made it meanwhile. */
+static status make(const char *path, const cache_key *key, const kept_recipe *r, kept_arrays *ret, error *err)
+{
+    kept_arrays old = {.is_new = false};
+    if (load(path, key, r, ret))
+        return OK;
+    bool has_old = r->take_old && load_file(path, key, true, r, &old);
+    if (fs_exists(path))
+        LOG_I("KEPT", "path=%s: its %s in the cache are of other data or damaged: they are made anew%s", r->of, r->what,
+              has_old ? ", but for what is still true" : "");
+    if (has_old)
+        r->take_old(r->user, &old);
+    status st = make_file(path, key, r, ret, err);
+    if (has_old)
+        r->take_old(r->user, NULL);
+    kept_arrays_close(&old);
+    return st;
 }
 
 status kept_arrays_open(const cache_key *key, const kept_recipe *r, kept_arrays *ret, error *err)

@@ -43,6 +43,9 @@ typedef struct kept_recipe {
     status (*make)(void *user, kept_writer *w, error *err);
     /* Whether what was kept can be worked with, numbers that point into other arrays and files too. */
     bool (*is_sound)(const void *user, const kept_arrays *a);
+    /* What was kept under the key's name of other data, whole, but not asked whether it is sound: `make`, which runs
+     * next, may take from it what is still true. NULL as `old`: it goes. NULL: everything is made anew. */
+    void (*take_old)(void *user, const kept_arrays *old);
     void *user;
 } kept_recipe;
 

@@ -209,6 +209,7 @@ status picture_set_of_list(const char *path, const picture_list_options *o, word
     l.set = (picture_set){.kind = o->kind,
                           .root = o->root ? xstrdup(o->root) : fs_parent(path),
                           .names = arena_create()};
+    l.set.origin = arena_strdup(l.set.names, path);
     l.set.classes = known || !has_labels ? known : words_create();
     status st = read_list(&l, err);
     if (st != OK) {

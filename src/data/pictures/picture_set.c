@@ -257,6 +257,7 @@ status picture_set_of_folders(const char *path, const picture_kind *kind, words 
                      .root = xstrdup(path),
                      .names = arena_create(),
                      .classes = known ? known : words_create()};
+    s.origin = arena_strdup(s.names, path);
     status st = look(path, &is_folder, err);
     if (st == OK && !is_folder)
         st = FAIL(err, E_DATA, "'%s': is a file; expected a folder that has a folder a class", path);
@@ -280,6 +281,7 @@ status picture_set_of_files(const char *path, const picture_kind *kind, words *k
                      .root = is_folder ? xstrdup(path) : fs_parent(path),
                      .names = arena_create(),
                      .classes = known};
+    s.origin = arena_strdup(s.names, path);
     if (st == OK && is_folder)
         st = add_folder(&s, "", 0, 0, err);
     else if (st == OK)

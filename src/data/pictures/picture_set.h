@@ -41,6 +41,7 @@ extern const picture_kind kind_of_pictures;
 typedef struct picture_set {
     const picture_kind *kind;
     char *root;                     /* a folder */
+    const char *origin;             /* the folder, list or file that was asked for; NULL: none was */
     picture_entry *at;
     size_t n, cap;
     words *classes;                 /* NULL: none are known */

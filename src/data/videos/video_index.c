@@ -10,6 +10,7 @@
 #include "data/pictures/picture.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -98,10 +99,26 @@ static status look_through(found_video *v, const char *path, error *err)
 
 /* --- all of them --- */
 
+/* Which video of an index before this one that file was. */
+typedef struct old_video {
+    uint64_t file;
+    size_t at;
+} old_video;
+
 typedef struct making {
     picture_set *set;
     found_video *found;             /* [set->n] */
+    const kept_arrays *old;         /* NULL: none */
+    old_video *known;               /* [n_known], by their files */
+    size_t n_known;
+    atomic_size_t n_decoded;
 } making;
+
+static uint64_t file_of(const picture_entry *e)
+{
+    const uint64_t said[] = {e->bytes, e->sample, (uint64_t)e->changed_ns};
+    return fnv1a(said, sizeof said);
+}
 
 static status look_at_one(void *user, size_t i, error *err)
 {
@@ -120,17 +137,85 @@ static status look_at_one(void *user, size_t i, error *err)
     return st;
 }
 
+/* --- what is known of some --- */
+
+static int compare_files(const void *x, const void *y)
+{
+    uint64_t a = ((const old_video *)x)->file, b = ((const old_video *)y)->file;
+    return (a > b) - (a < b);
+}
+
+/* Does each video lie behind the one before it, and all of them fill the arrays? */
+static bool is_whole(const kept_arrays *a)
+{
+    const indexed_video *videos = a->at[VIDEOS].at;
+    uint64_t frames = 0, why = 0;
+    for (size_t i = 0; i < a->at[VIDEOS].n; i++) {
+        const indexed_video *v = &videos[i];
+        if (v->first != frames || v->why != why || v->frames > a->at[TIMES].n - frames ||
+            v->why_bytes > a->at[WHY].n - why)
+            return false;
+        frames += v->frames;
+        why += v->why_bytes;
+    }
+    return frames == a->at[TIMES].n && a->at[TIMES].n == a->at[CHECKSUMS].n;
+}
+
+static void take_old(void *user, const kept_arrays *old)
+{
+    making *m = user;
+    free(m->known);
+    m->known = NULL;
+    m->n_known = 0;
+    m->old = old && is_whole(old) ? old : NULL;
+    if (!m->old)
+        return;
+    const indexed_video *videos = old->at[VIDEOS].at;
+    m->n_known = old->at[VIDEOS].n;
+    m->known = xcalloc(m->n_known + 1, sizeof *m->known);
+    for (size_t i = 0; i < m->n_known; i++)
+        m->known[i] = (old_video){videos[i].file, i};
+    qsort(m->known, m->n_known, sizeof *m->known, compare_files);
+}
+
+/* False: the file was not there, or another one. One without bytes has no hash of its own. */
+static bool take_known(const making *m, const picture_entry *e, found_video *ret)
+{
+    const old_video wanted = {file_of(e), 0};
+    const old_video *found =
+        m->old && e->bytes ? bsearch(&wanted, m->known, m->n_known, sizeof *m->known, compare_files) : NULL;
+    if (!found)
+        return false;
+    const indexed_video *v = (const indexed_video *)m->old->at[VIDEOS].at + found->at;
+    size_t n = (size_t)v->frames;
+    *ret = (found_video){.video = *v, .cap = n, .checksums_cap = n};
+    ret->times = xcalloc(n + 1, sizeof *ret->times);
+    ret->checksums = xcalloc(n + 1, sizeof *ret->checksums);
+    if (n) {
+        memcpy(ret->times, (const int64_t *)m->old->at[TIMES].at + v->first, n * sizeof *ret->times);
+        memcpy(ret->checksums, (const uint32_t *)m->old->at[CHECKSUMS].at + v->first, n * sizeof *ret->checksums);
+    } else
+        ret->broken = xstrndup((const char *)m->old->at[WHY].at + v->why, v->why_bytes);
+    return true;
+}
+
+/* --- making --- */
+
 static status look_through_one(void *user, size_t i, error *err)
 {
     making *m = user;
     found_video *v = &m->found[i];
     error why = ERROR_INIT;
+    read_progress_add(1);
+    if (take_known(m, &m->set->at[i], v))
+        return OK;
+    atomic_fetch_add(&m->n_decoded, 1);
     char *path = picture_set_path(m->set, i);
     status st = look_through(v, path, &why);
     free(path);
-    read_progress_add(1);
     if (st == E_DATA)
         v->video = (indexed_video){.frames = 0};
+    v->video.file = file_of(&m->set->at[i]);
     return picture_set_note(st, &why, &v->broken, err);
 }
 
@@ -159,6 +244,7 @@ static status make(void *user, kept_writer *w, error *err)
 {
     making *m = user;
     m->found = xcalloc(m->set->n, sizeof *m->found);
+    atomic_store(&m->n_decoded, 0);
     read_progress_begin("decoding all of", m->set->root, m->set->n, "videos");
     status st = parallel_for(m->set->n, 0, look_through_one, m, err);
     if (st == OK)
@@ -175,35 +261,27 @@ static status make(void *user, kept_writer *w, error *err)
 static bool is_sound(const void *user, const kept_arrays *a)
 {
     const making *m = user;
-    const indexed_video *videos = a->at[VIDEOS].at;
-    uint64_t frames = 0, why = 0;
-    if (a->at[VIDEOS].n != m->set->n || a->at[TIMES].n != a->at[CHECKSUMS].n)
-        return false;
-    for (size_t i = 0; i < m->set->n; i++) {
-        const indexed_video *v = &videos[i];
-        if (v->first != frames || v->why != why || v->frames > a->at[TIMES].n - frames ||
-            v->why_bytes > a->at[WHY].n - why)
-            return false;
-        frames += v->frames;
-        why += v->why_bytes;
-    }
-    return frames == a->at[TIMES].n;
+    return a->at[VIDEOS].n == m->set->n && is_whole(a);
 }
 
-/* Of the files, and of what decodes them. */
+/* Where they were asked for, and what decodes them; then of the files. */
 static void make_key(const picture_set *s, cache_key *ret)
 {
     sha256 name = {.context = NULL}, sample = {.context = NULL};
     memset(ret, 0, sizeof *ret); /* its padding too: keys are kept in files */
     sha256_begin(&name);
     sha256_begin(&sample);
-    sha256_add(&name, "videos 1", sizeof "videos 1");
+    sha256_add(&name, "videos 2", sizeof "videos 2");
     sha256_add(&name, video_library_versions(), strlen(video_library_versions()) + 1);
+    char *real = s->origin ? realpath(s->origin, NULL) : NULL;
+    const char *origin = real ? real : s->root;
+    sha256_add(&name, origin, strlen(origin) + 1);
+    free(real);
     for (size_t i = 0; i < s->n; i++) {
         const picture_entry *e = &s->at[i];
         uint64_t said[3] = {e->bytes, e->sample, (uint64_t)e->changed_ns};
         char *path = picture_set_path(s, i);
-        sha256_add(&name, path, strlen(path) + 1);
+        sha256_add(&sample, path, strlen(path) + 1);
         sha256_add(&sample, said, sizeof said);
         ret->bytes += e->bytes;
         ret->changed_ns = e->changed_ns > ret->changed_ns ? e->changed_ns : ret->changed_ns;
@@ -215,14 +293,22 @@ static void make_key(const picture_set *s, cache_key *ret)
 
 /* --- what becomes of it --- */
 
+const char *video_index_why(const video_index *x, size_t number, size_t *ret_bytes)
+{
+    const indexed_video *v = &x->videos[number];
+    *ret_bytes = v->why_bytes;
+    return (const char *)x->arrays.at[WHY].at + v->why;
+}
+
 static status settle(picture_set *s, const video_index *x, bool skips, error *err)
 {
     size_t n = s->n;
     char **broken = xcalloc(n, sizeof *broken);
     for (size_t i = 0; i < n; i++) {
-        const indexed_video *v = &x->videos[i];
-        if (v->frames == 0)
-            broken[i] = xstrndup((const char *)x->arrays.at[WHY].at + v->why, v->why_bytes);
+        size_t bytes;
+        const char *why = video_index_why(x, i, &bytes);
+        if (x->videos[i].frames == 0)
+            broken[i] = xstrndup(why, bytes);
     }
     status st = picture_set_settle(s, broken, "videos", skips, err);
     for (size_t i = 0; i < n; i++)
@@ -246,14 +332,13 @@ static void tell(picture_set *s, const video_index *x, int64_t began_us)
     }
     LOG_I("VIDEOS",
           "path=%s videos=%zu classes=%d frames=%" PRIu64 " sides=%d..%d bytes_of_one=%zu left_out=%" PRId64
-          " were_decoded=%d seconds=%.3f by=%s",
+          " were_decoded=%zu seconds=%.3f by=%s",
           s->root, s->n, s->classes ? words_count(s->classes) : 0, frames, narrowest, widest, s->reading,
-          s->n_left_out, x->arrays.is_new, (double)(clock_us() - began_us) * 1e-6, video_library_versions());
+          s->n_left_out, x->n_decoded, (double)(clock_us() - began_us) * 1e-6, video_library_versions());
 }
 
-status video_index_open(picture_set *s, bool skips, video_index *ret, error *err)
+status video_index_look(picture_set *s, video_index *ret, error *err)
 {
-    int64_t began_us = clock_us();
     making m = {.set = s};
     cache_key key;
     TRY(video_library_open(err));
@@ -266,11 +351,20 @@ status video_index_open(picture_set *s, bool skips, video_index *ret, error *err
                                 .width = {sizeof(indexed_video), sizeof(int64_t), sizeof(uint32_t), 1},
                                 .make = make,
                                 .is_sound = is_sound,
+                                .take_old = take_old,
                                 .user = &m};
     TRY(kept_arrays_open(&key, &recipe, &ret->arrays, err));
+    ret->n_decoded = m.n_decoded;
     ret->videos = ret->arrays.at[VIDEOS].at;
     ret->times = ret->arrays.at[TIMES].at;
     ret->checksums = ret->arrays.at[CHECKSUMS].at;
+    return OK;
+}
+
+status video_index_open(picture_set *s, bool skips, video_index *ret, error *err)
+{
+    int64_t began_us = clock_us();
+    TRY(video_index_look(s, ret, err));
     TRY(settle(s, ret, skips, err));
     tell(s, ret, began_us);
     return OK;

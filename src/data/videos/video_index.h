@@ -1,7 +1,8 @@
 /*
  * What must be known of files of video before the first is used: how many frames each has, when each of them is shown,
  * and what it is once decoded. All are decoded once, from beginning to end, by all processors, which also finds those
- * that are damaged. What is found is kept in the user's cache (index/kept_arrays.h), 12 bytes a frame.
+ * that are damaged. What is found is kept in the user's cache (index/kept_arrays.h), 12 bytes a frame; where some files
+ * of a set have changed, been added or removed, only those are decoded that are new.
  *
  * A clip is read by seeking: a frame is taken by its time, and only if its checksum is the one that was found; else the
  * file is decoded from its beginning. So where decoding began makes no difference.
@@ -25,6 +26,7 @@ typedef struct indexed_video {
     int32_t width, height;          /* the largest there are */
     int32_t narrowest;              /* side */
     uint32_t seeks;                 /* times are there and increase: 1 */
+    uint64_t file;                  /* a hash of its path, size, time and bytes at both ends */
 } indexed_video;
 
 typedef struct video_index {
@@ -32,11 +34,16 @@ typedef struct video_index {
     const indexed_video *videos;    /* [n] */
     const int64_t *times;           /* [frames of all] */
     const uint32_t *checksums;      /* likewise */
+    size_t n_decoded;               /* files that were decoded for it now */
 } video_index;
 
 /* Of all files of a set, which get their numbers. Broken ones are E_DATA, or leave the set (pictures/broken.h). The
  * log says what there is (VIDEOS). Sets s->reading. */
 MUST_USE status video_index_open(picture_set *s, bool skips, video_index *ret, error *err);
+/* The same, but broken ones stay in the set, and nothing is told of them. */
+MUST_USE status video_index_look(picture_set *s, video_index *ret, error *err);
+/* Why one without frames is broken, [*ret_bytes]; borrowed. */
+const char *video_index_why(const video_index *x, size_t number, size_t *ret_bytes);
 void video_index_close(video_index *x);
 
 extern const picture_kind kind_of_videos;

@@ -161,15 +161,28 @@ static void holds_up(const char *who, const char *does, int waiters)
     json_decref(told);
 }
 
-static void text_says(const char *what)
+static bool is_in_text(const char *what)
 {
     json_t *told = explain();
     buf text = BUF_INIT;
     explain_waits_text(told, &text);
-    if (!strstr(text.data, what))
-        fail_msg("'%s' does not say '%s'", text.data, what);
+    bool is = strstr(text.data, what) != NULL;
+    if (!is)
+        print_message("%s", text.data);
     buf_fini(&text);
     json_decref(told);
+    return is;
+}
+
+static void text_says(const char *what)
+{
+    if (!is_in_text(what))
+        fail_msg("it does not say '%s'", what);
+}
+
+static void text_says_not(const char *what)
+{
+    assert_false(is_in_text(what));
 }
 
 static int set_up(void **state)
@@ -300,12 +313,15 @@ static void test_leave_to_go_on(void **state)
     says(&master, EVENT_SENT, WIRE_CUT, PS_0, 0, 50, 9);
     says(&master, EVENT_SENT, WIRE_CUT, PS_1, 0, 50, 9);
     says(&master, EVENT_RECEIVED, WIRE_CUT_DONE, PS_0, 0, 50, 6);
+    add(&master, (recorder_event){.kind = EVENT_OWNER, .lane = -1, .b = 0, .step = -1});
+    add(&master, (recorder_event){.kind = EVENT_STEP_DONE, .lane = -1, .step = 50, .at_us = 5 * SECOND});
     is_in(&server, EVENT_WRITE_SHARD, -1, 50, 1, 8);
     leave(&first, "worker.0.bin");
     leave(&master, "master.0.bin");
     leave(&server, "ps.1.bin");
     holds_up("ps.1", "writes its shard of the checkpoint of step 50", 2);
     text_says("  worker.0     waits for leave to go on behind version 50, of master.0, since 5.0 s\n");
+    text_says_not("has not begun");
     master.head.n_events = 0;
     snprintf(master.head.text, sizeof master.head.text, "for=evaluation of the epoch before step=50");
     leave(&master, "master.0.bin");
@@ -313,6 +329,18 @@ static void test_leave_to_go_on(void **state)
     is_in(&evaluator, EVENT_EVALUATE, -1, 50, 0, 4);
     leave(&evaluator, "evaluator.0.bin");
     holds_up("evaluator.0", "evaluates step 50", 2);
+}
+
+/* The only worker is stopped before it has asked for anything. */
+static void test_reports_that_the_master_lacks(void **state)
+{
+    (void)state;
+    written master = by(ROLE_MASTER, 0, RECORDING_WAIT);
+    add(&master, (recorder_event){.kind = EVENT_OWNER, .lane = -1, .b = 0, .step = -1, .at_us = 9 * SECOND});
+    add(&master, (recorder_event){.kind = EVENT_STEP_DONE, .lane = -1, .step = 41, .at_us = 4 * SECOND});
+    leave(&master, "master.0.bin");
+    holds_up("worker.0", "has written nothing", 1);
+    text_says("  master.0     waits for the report of slot 0 of step 41, of worker.0, since 4.0 s\n");
 }
 
 static void test_short_waits_hold_up_nobody(void **state)
@@ -354,6 +382,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_server_that_updates, set_up),
         cmocka_unit_test_setup(test_a_chain, set_up),
         cmocka_unit_test_setup(test_leave_to_go_on, set_up),
+        cmocka_unit_test_setup(test_reports_that_the_master_lacks, set_up),
         cmocka_unit_test_setup(test_short_waits_hold_up_nobody, set_up),
         cmocka_unit_test_setup(test_damaged_files_are_refused_by_name, set_up),
     };

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -98,7 +99,7 @@ static void test_the_newest_events_are_kept(void **state)
 static void test_only_a_few_files_are_kept(void **state)
 {
     (void)state;
-    char text[16];
+    char text[32];
     recording r;
     for (int i = 0; i < RECORDER_FILES + 3; i++) {
         snprintf(text, sizeof text, "file %d", i);
@@ -177,8 +178,9 @@ static void test_damage_is_refused(void **state)
 
 static void *fault(void *arg)
 {
-    *(volatile int *)arg = 1;
-    return NULL;
+    volatile int *closed = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *closed = 1;
+    return arg;
 }
 
 static int deepen(int depth)

@@ -17,6 +17,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, T = 4, VALUES = 3 * T * PLANE, FRAMES = 24, SCENE_FRAMES = 36, HALF = 32 };
 
@@ -350,6 +351,56 @@ static void test_what_is_kept(void **state)
     free(path);
 }
 
+static void expect_decoded(const char *path, size_t videos, size_t decoded)
+{
+    picture_set s;
+    video_index x;
+    assert_int_equal(picture_set_of_files(path, &kind_of_videos, NULL, &s, NULL), OK);
+    assert_int_equal(s.n, videos);
+    assert_int_equal(video_index_look(&s, &x, NULL), OK);
+    assert_int_equal(x.n_decoded, decoded);
+    for (size_t i = 0; i < s.n; i++) {
+        bool is_broken = strstr(s.at[i].path, "cut") != NULL, is_count = strstr(s.at[i].path, "up") != NULL;
+        size_t bytes;
+        assert_int_equal(x.videos[i].frames, is_broken ? 0 : is_count ? FRAMES : SCENE_FRAMES);
+        assert_true(video_index_why(&x, i, &bytes) && (bytes > 0) == is_broken);
+    }
+    video_index_close(&x);
+    picture_set_fini(&s);
+}
+
+/* Of what is kept the files are taken that have not changed, also where others came or went. */
+static void test_only_new_files_are_decoded(void **state)
+{
+    (void)state;
+    buf large = BUF_INIT;
+    char *path = folder_file("some"), *gone = folder_file("some/b.mp4");
+    read_golden("scene.mp4", &large);
+    buf_reserve(&large, 2 << 20);
+    memset(large.data + large.size, 0, 2 << 20);
+    memcpy(large.data + large.size, (const char[]){0, 0x20, 0, 0, 'f', 'r', 'e', 'e'}, 8);
+    write_bytes("some/a.mp4", large.data, large.size + (2 << 20)); /* what is small is not kept */
+    copy_golden("scene.webm", "some/b.mp4");
+    write_bytes("some/cut.mp4", "<html>", 6);
+    expect_decoded(path, 3, 3);
+    expect_decoded(path, 3, 0);
+    copy_golden("scene.avi", "some/b.mp4");         /* another one */
+    expect_decoded(path, 3, 1);
+    copy_golden("numbers.mp4", "some/0/up.mp4");    /* one more, before them */
+    expect_decoded(path, 4, 1);
+    assert_int_equal(unlink(gone), 0);
+    expect_decoded(path, 3, 0);
+    expect_decoded(path, 3, 0);
+    char *kept = cache_kept_file(*state, ".videos");
+    cache_damage(kept, 20, false);
+    copy_golden("scene.webm", "some/b.mp4");
+    expect_decoded(path, 4, 4);
+    free(kept);
+    free(gone);
+    free(path);
+    buf_fini(&large);
+}
+
 /* The file that is read is the one that was looked through, or it is said. */
 static void test_another_file(void **state)
 {
@@ -390,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_damaged_ones_are_named),
         cmocka_unit_test(test_changed_bytes),
         cmocka_unit_test_setup_teardown(test_what_is_kept, cache_fresh, cache_drop),
+        cmocka_unit_test_setup_teardown(test_only_new_files_are_decoded, cache_fresh, cache_drop),
         cmocka_unit_test(test_another_file),
         cmocka_unit_test(test_refusals),
     };

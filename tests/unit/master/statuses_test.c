@@ -7,10 +7,12 @@
 #include <cmocka.h>
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/wire/status.h"
 #include "master/statuses.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const task worker_3 = {ROLE_WORKER, 3};
@@ -138,12 +140,94 @@ static void lies_are_dropped(void **state)
     statuses_fini(&s);
 }
 
+/* --- what it costs: docs/BENCHMARKS.md has what this prints --- */
+
+enum { LINKS = 8, PARTS = 1000, RUNS = 200 };
+
+static int by_time(const void *a, const void *b)
+{
+    int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
+    return (one > other) - (one < other);
+}
+
+static double median_us(int64_t *times)
+{
+    qsort(times, RUNS, sizeof *times, by_time);
+    return (double)times[RUNS / 2];
+}
+
+/* A worker that is connected to some servers and waits, or a server of many parts. */
+static void fill(role of, Wire__Status *m, const wait_list *waits, Wire__Status__Link *links, uint32_t *parts,
+                 int64_t *versions, uint32_t *pulls)
+{
+    static Wire__Status__Link *of_links[LINKS];
+    wire_status_fill(of, waits, m);
+    for (size_t i = 0; of == ROLE_WORKER && i < LINKS; i++) {
+        wire__status__link__init(&links[i]);
+        links[i].server = (uint32_t)i;
+        links[i].up = true;
+        links[i].in_flight = links[i].credit = 8 << 20;
+        links[i].pulls = 4;
+        of_links[i] = &links[i];
+    }
+    for (size_t i = 0; of == ROLE_PS && i < PARTS; i++) {
+        parts[i] = (uint32_t)i;
+        versions[i] = 100000 + (int64_t)(i % 2);
+        pulls[i] = (uint32_t)(i % 2);
+    }
+    m->links = of_links;
+    m->n_links = of == ROLE_WORKER ? LINKS : 0;
+    m->parts = parts;
+    m->versions = versions;
+    m->pulls = pulls;
+    m->n_parts = m->n_versions = m->n_pulls = of == ROLE_PS ? PARTS : 0;
+}
+
+static void measure(role of, const char *what)
+{
+    statuses s = {0};
+    wait_list waits = WAIT_LIST_INIT;
+    Wire__Status__Link links[LINKS];
+    static uint32_t parts[PARTS], pulls[PARTS];
+    static int64_t versions[PARTS], said[RUNS], taken[RUNS];
+    buf packed = BUF_INIT;
+    wait_list_add(&waits, LOG_WARN, "for=ps.1");
+    wait_list_words(&waits, 7.2, "ps.1", "part 17 of ps.1 at version 100001, and for 12 parts more");
+    for (int i = 0; i < RUNS; i++) {
+        Wire__Status m;
+        ProtobufCMessage *p = NULL;
+        int64_t began = clock_us();
+        fill(of, &m, &waits, links, parts, versions, pulls);
+        wire_pack(&m.base, &packed);
+        said[i] = clock_us() - began;
+        wire_status_clear(&m);
+        began = clock_us();
+        assert_int_equal(wire_unpack(WIRE_STATUS, packed.data, packed.size, &p, NULL), OK);
+        Wire__Status *told = (Wire__Status *)p;
+        assert_int_equal(statuses_take(&s, (task){of, 0}, 1, began, &told, NULL), OK);
+        taken[i] = clock_us() - began;
+    }
+    print_message("STATUS of %s: %zu bytes, said in %.0f us, taken in %.0f us\n", what, packed.size, median_us(said),
+                  median_us(taken));
+    assert_true(packed.size < STATUS_BYTES_MOST);
+    buf_fini(&packed);
+    statuses_fini(&s);
+}
+
+static void it_costs_little(void **state)
+{
+    (void)state;
+    measure(ROLE_WORKER, "a worker of 8 servers");
+    measure(ROLE_PS, "a server of 1000 parts");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counters_go_on_over_lives),
         cmocka_unit_test(what_a_task_fills_in_arrives),
         cmocka_unit_test(lies_are_dropped),
+        cmocka_unit_test(it_costs_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

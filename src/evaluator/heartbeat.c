@@ -3,10 +3,12 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/thread.h"
+#include "common/live/recorder_output.h"
 #include "common/store/eval_heartbeat.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { SECOND_US = 1000000 };
 
@@ -16,15 +18,25 @@ struct heartbeat {
     pthread_cond_t end;
     bool ends;
     char *job_dir;
+    char *masters_events;
 };
+
+/* The master talks to no evaluator: what it has written itself tells that it has asked all others. */
+static int64_t masters_last(const heartbeat *a)
+{
+    struct stat s;
+    return stat(a->masters_events, &s) == 0 ? (int64_t)s.st_mtim.tv_sec * SECOND_US + s.st_mtim.tv_nsec / 1000 : 0;
+}
 
 static void *heartbeat_run(void *arg)
 {
     heartbeat *a = arg;
+    recorder_request asked = {.is_known = false};
     pthread_mutex_lock(&a->lock);
     while (!a->ends) {
         pthread_mutex_unlock(&a->lock);
         eval_heartbeat_touch(a->job_dir); /* may take as long as a disk does */
+        recorder_take_request(&asked, masters_last(a));
         int64_t due = clock_us() + SECOND_US;
         struct timespec until = {.tv_sec = due / SECOND_US, .tv_nsec = due % SECOND_US * 1000};
         pthread_mutex_lock(&a->lock);
@@ -40,6 +52,7 @@ static void heartbeat_free(heartbeat **a)
     pthread_cond_destroy(&(*a)->end);
     pthread_mutex_destroy(&(*a)->lock);
     free((*a)->job_dir);
+    free((*a)->masters_events);
     free(*a);
     *a = NULL;
 }
@@ -49,6 +62,7 @@ status heartbeat_begin(const char *job_dir, heartbeat **ret, error *err)
     heartbeat *a = xcalloc(1, sizeof *a);
     pthread_condattr_t monotonic;
     a->job_dir = xstrdup(job_dir);
+    a->masters_events = xasprintf("%s/log/events/master.0.bin", job_dir);
     pthread_mutex_init(&a->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

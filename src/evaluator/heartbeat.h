@@ -1,6 +1,7 @@
 /*
  * A thread that shows that the evaluator lives (common/store/eval_heartbeat.h), however long a checkpoint takes
- * it. Shares nothing but the path and the wish that it ends.
+ * it, and has its events written (common/live/recorder_output.h) when the master has written its own. Shares nothing
+ * but the paths and the wish that it ends.
  */
 #ifndef TEQUIO_EVALUATOR_HEARTBEAT_H
 #define TEQUIO_EVALUATOR_HEARTBEAT_H

@@ -418,7 +418,7 @@ static void begin_recording(const process *p)
     const task self = p->c->task;
     bool is_own = !p->trainer || p->is_alone;
     recorder_start(&(recorder_identity){
-        .task = p->is_alone ? (task){ROLE_MASTER, 0} : self,
+        .task = p->is_master ? (task){ROLE_MASTER, 0} : self,
         .indexes = {[ROLE_MASTER] = p->is_master ? 0 : -1,
                     [ROLE_WORKER] = p->is_worker && is_own ? p->worker.index : -1,
                     [ROLE_PS] = p->is_ps ? p->ps.index : -1,

@@ -29,7 +29,7 @@ typedef struct place {
 static place places[PLACES];        /* the job dir's, and the host's */
 static recording_head head;         /* what of it does not change */
 static atomic_flag is_writing = ATOMIC_FLAG_INIT;
-static _Atomic int64_t waited_us;   /* when recorder_write_wait last wrote */
+static _Atomic int64_t waited_us;   /* when recorder_write_wait last wrote, or SIGUSR1 had it written */
 
 /* --- where --- */
 
@@ -300,6 +300,7 @@ static void say_where(const char *path)
 
 static void on_request(int signal)
 {
+    atomic_store(&waited_us, clock_us());
     say_where(recorder_output(RECORDING_SIGNAL, signal, ""));
 }
 

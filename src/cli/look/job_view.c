@@ -51,6 +51,16 @@ static json_t *read_warnings(const char *path)
     return list;
 }
 
+/* It is told, not synced, and may be of another version: one that is none says nothing of the job, but that. */
+static status read_live(const jobdir *d, job_view *v, error *err)
+{
+    error why = ERROR_INIT;
+    status st = live_file_read(d, &v->live, &why);
+    if (st == E_DATA)
+        json_object_set_new(v->job, "live_trouble", json_words(why.text));
+    return st == OK || st == E_DATA ? OK : FAIL(err, st, "%s", why.text);
+}
+
 /* The newest events, but for those that each epoch has; `all` is taken. */
 static json_t *newest_events(json_t *all)
 {
@@ -74,7 +84,7 @@ status job_view_open(const char *path, job_view *ret, error *err)
     TRY(inspect_look_job(path, &v.job, err));
     status st = jobdir_open(path, &d, err);
     if (st == OK)
-        st = live_file_read(d, &v.live, err);
+        st = read_live(d, &v, err);
     if (st == OK)
         st = timeline_read(d, EVENTS_READ, &events, err);
     jobdir_close(&d);

@@ -19,7 +19,7 @@ MUST_USE status job_view_check(const char *path, error *err);
 typedef struct job_view {
     json_t *job;            /* what inspect_look_job finds; "warnings": the last ones of the master's log;
                              * "timeline": the newest events (common/store/timeline.h), but for checkpoints and
-                             * evaluations, which are many */
+                             * evaluations, which are many; "live_trouble": why live.json is none, if it is */
     json_t *live;           /* what the master told last (common/store/live_file.h); NULL: nothing */
 } job_view;
 

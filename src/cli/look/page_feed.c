@@ -41,8 +41,11 @@ static void tell(http_feed *f, size_t run, int topic, const char *event, json_t 
 static void tell_status(http_feed *f, size_t run, const char *dir)
 {
     job_view v;
-    if (job_view_open(dir, &v, NULL) != OK)
+    error why = ERROR_INIT;
+    if (job_view_open(dir, &v, &why) != OK) {
+        tell(f, run, STATUS, "status", json_pack("{s:o}", "trouble", json_words(why.text)));
         return;
+    }
     tell(f, run, STATUS, "status", json_pack("{s:o*}", "status", job_view_json(&v)));
     job_view_close(&v);
 }

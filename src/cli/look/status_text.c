@@ -266,6 +266,8 @@ static void add_head(const json_t *job, const json_t *live, buf *ret)
     buf_adds(ret, "\n");
     if (*end)
         buf_addf(ret, "  the last start ended: %s\n", end);
+    if (*inspect_str(job, "live_trouble"))
+        buf_addf(ret, "  what was told last cannot be read: %s\n", inspect_str(job, "live_trouble"));
 }
 
 /* What was told of a job that runs. */

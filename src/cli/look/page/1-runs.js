@@ -62,26 +62,43 @@ async function readFile(index, run, name) {
 
 async function readRun(index) {
     const run = runs[index];
-    run.status = await askJson(`/api/run/${index}/status`);
+    takeStatus(run, await askJson(`/api/run/${index}/status`));
     run.tasks = await askJson(`/api/run/${index}/tasks`);
     for (const name of Object.keys(run.files)) await readFile(index, run, name);
     run.config = await askJson(`/api/run/${index}/config`); /* a start may move the job's end */
     run.logMarks = null;
 }
 
+/* What is told may be of another version of the program: what is no list, or no number, is left out. */
+function takeStatus(run, status) {
+    const { live } = status;
+    const drop = (keys, isRight) => {
+        for (const key of keys) if (live[key] !== undefined && !isRight(live[key])) delete live[key];
+    };
+    if (live && typeof live === "object") {
+        drop(["workers", "servers", "slots", "waits", "awaits"], Array.isArray);
+        drop(["time", "step", "total_steps", "steps_per_epoch", "eta_s", "wall_s", "examples_per_s", "best_step"],
+             Number.isFinite);
+    } else status.live = null;
+    run.status = status;
+}
+
 /* What an event tells of a run, and what it says has changed. */
 async function readChanges(index, told) {
     const run = runs[index], isNew = (name) => run.marks[name] !== told.files[name];
-    if (told.status) run.status = told.status;
-    if (!told.files) return;
-    for (const name of Object.keys(run.files).filter(isNew)) {
-        await readFile(index, run, name);
-        run.marks[name] = told.files[name];
+    if (told.status) takeStatus(run, told.status);
+    if (told.status || told.trouble) run.statusTrouble = told.trouble || "";
+    if (told.files && run.status) {
+        for (const name of Object.keys(run.files).filter(isNew)) {
+            await readFile(index, run, name);
+            run.marks[name] = told.files[name];
+        }
+        if (isNew("config")) run.config = await askJson(`/api/run/${index}/config`);
+        run.marks.config = told.files.config;
+        run.tasks = Object.keys(told.logs);
+        run.logMarks = told.logs;
     }
-    if (isNew("config")) run.config = await askJson(`/api/run/${index}/config`);
-    run.marks.config = told.files.config;
-    run.tasks = Object.keys(told.logs);
-    run.logMarks = told.logs;
+    if (run.statusTrouble || !run.status) throw new Error(run.statusTrouble || run.trouble);
 }
 
 /* One that cannot be read says why, and holds up no other; what was known of it stays. */

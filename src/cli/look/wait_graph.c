@@ -237,9 +237,8 @@ static void follow_shard(wait_graph *g, int master, int at, int64_t step, int64_
 }
 
 /* Cuts that were asked for, and have not come. */
-static bool follow_cuts(wait_graph *g, int master)
+static bool follow_cuts(wait_graph *g, int master, const recording *r)
 {
-    const recording *r = recording_of(g, master);
     bool any = false;
     for (size_t i = 0; i < g->of->n_tasks; i++) {
         const recorder_event *asked = NULL;
@@ -282,7 +281,7 @@ static void follow_limit(wait_graph *g, const graph_wait *w, bool awaits_evaluat
     if (!r)
         return;
     bool is_for = strstr(r->head.text, "for=evaluation") != NULL;
-    if (!follow_cuts(g, w->to) && !follow_evaluation(g, w->to, is_for || awaits_evaluation))
+    if (!follow_cuts(g, w->to, r) && !follow_evaluation(g, w->to, is_for || awaits_evaluation))
         add_end(g, w->to, -1, "lets nobody go on behind version %lld%s%s", (long long)w->step,
                 r->head.text[0] ? ": " : "", r->head.text);
 }
@@ -299,9 +298,8 @@ static bool has_report(const recording *r, int64_t step, uint32_t slot)
 }
 
 /* What the master lacks of the step after those that are complete. */
-static void follow_reports(wait_graph *g, int master)
+static void follow_reports(wait_graph *g, int master, const recording *r)
 {
-    const recording *r = recording_of(g, master);
     const recorder_event *done = NULL;
     for (uint32_t k = r->head.n_events; k-- > 0 && !done;)
         done = r->events[k].kind == EVENT_STEP_DONE ? &r->events[k] : NULL;
@@ -316,9 +314,8 @@ static void follow_reports(wait_graph *g, int master)
 
 /* --- from everybody who waits --- */
 
-static void follow_worker(wait_graph *g, int at, bool awaits_evaluation)
+static void follow_worker(wait_graph *g, int at, const recording *r, bool awaits_evaluation)
 {
-    const recording *r = recording_of(g, at);
     for (uint32_t i = 0; i < r->head.n_in_progress; i++) {
         int32_t lane = r->in_progress[i].lane;
         lane_state s = recording_lane(r, lane);
@@ -338,9 +335,8 @@ static void follow_worker(wait_graph *g, int at, bool awaits_evaluation)
 }
 
 /* What others ask of a server, who may have left nothing themselves. */
-static void follow_server(wait_graph *g, int at)
+static void follow_server(wait_graph *g, int at, const recording *r)
 {
-    const recording *r = recording_of(g, at);
     size_t n;
     open_pull *pulls = recording_pulls(r, false, &n);
     for (size_t i = 0; i < n; i++) {
@@ -391,11 +387,11 @@ void wait_graph_make(const recordings *of, const json_t *live, wait_graph *ret)
         task lanes;
         bool has_lanes = r && recording_task_of(r, ROLE_WORKER, &lanes) && recordings_find(of, lanes) == (int)i;
         if (has_lanes)
-            follow_worker(&g, (int)i, awaits_evaluation);
+            follow_worker(&g, (int)i, r, awaits_evaluation);
         if (r && of->tasks[i].task.role == ROLE_PS)
-            follow_server(&g, (int)i);
+            follow_server(&g, (int)i, r);
         if (r && of->tasks[i].task.role == ROLE_MASTER)
-            follow_reports(&g, (int)i);
+            follow_reports(&g, (int)i, r);
         if (r)
             (void)speaking(&g, (int)i); /* of who ended */
     }

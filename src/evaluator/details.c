@@ -2,6 +2,7 @@
 #include "evaluator/details.h"
 
 #include "common/base/alloc.h"
+#include "evaluator/example_picture.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -90,13 +91,13 @@ static json_t *label(const metric_source *source, const dataset *data, double x)
     return name ? name : json_integer((json_int_t)x);
 }
 
-static json_t *list_errors(const metric_source *source, const dataset *data, const metric_figures *f)
+static json_t *list_errors(const metric_source *source, const dataset *data, const metric_figures *f, bool pictures)
 {
     json_t *list = json_array();
     const metric_figure *found = metric_figures_find(f, errors);
     for (int64_t i = 0; i < found->rows && !isnan(found->values[i * COLUMNS]); i++) {
         const double *row = found->values + i * COLUMNS;
-        buf place = BUF_INIT;
+        buf place = BUF_INIT, drawn = BUF_INIT;
         dataset_place(data, (int64_t)row[EXAMPLE], &place);
         json_t *one = json_pack("{sI, ss}", "example", (json_int_t)row[EXAMPLE], "place", place.data);
         json_object_set_new(one, "loss", number(row[LOSS]));
@@ -104,7 +105,10 @@ static json_t *list_errors(const metric_source *source, const dataset *data, con
             json_object_set_new(one, "label", label(source, data, row[LABEL]));
             json_object_set_new(one, "predicted", label(source, data, row[PREDICTED]));
         }
+        if (pictures && example_picture(data, (int64_t)row[EXAMPLE], &drawn))
+            json_object_set_new(one, "picture", json_string(drawn.data));
         json_array_append_new(list, one);
+        buf_fini(&drawn);
         buf_fini(&place);
     }
     return list;
@@ -160,7 +164,7 @@ json_t *details_take(const evaluation_details *d, const metric_source *source, c
     if (d->per_class)
         json_object_set_new(ret, "classes", list_classes(source, data, figures));
     if (d->errors > 0)
-        json_object_set_new(ret, "errors", list_errors(source, data, figures));
+        json_object_set_new(ret, "errors", list_errors(source, data, figures, d->pictures));
     if (d->temperature)
         json_object_set_new(ret, "temperature", tell_temperature(figures));
     forget(figures);

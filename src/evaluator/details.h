@@ -19,6 +19,7 @@ typedef struct evaluation_details {
     bool per_class;
     bool temperature; /* that of the least loss */
     int64_t errors;   /* so many examples; 0: none */
+    bool pictures;    /* of these, where they have some */
 } evaluation_details;
 
 bool details_any(const evaluation_details *d);
@@ -31,7 +32,7 @@ size_t details_options(const evaluation_details *d, const metric_source *source,
  *   "classes"   a list: "class" (its number), "word" if it has one, "precision", "recall", "f1", "support". Where an
  *               example has several labels of yes or no, each of these is a class.
  *   "errors"    a list, the worst first: "example" (its number, as `tequio predict` has it), "place", "loss", and
- *               where it has one label "label" and "predicted": words, else numbers
+ *               where it has one label "label" and "predicted": words, else numbers; "picture" (example_picture.h)
  *
  *   "temperature"  that by which scores are divided for the least mean cross entropy: "temperature" (null: there is
  *               none), "loss_before" and "loss_after", "expected_calibration_error_before" and "_after", "bins"

@@ -139,6 +139,9 @@ def check_other_run(page):
     label = page.value("document.querySelector('#checkpoints .buttons button').getAttribute('aria-label')")
     expect(label.startswith("copy: tequio train ") and "--recover=step-128" in label, f"the command is {label}")
     expect("step 128: accuracy " in text_of(page, "#evaluation"), f"evaluation: {text_of(page, '#evaluation')}")
+    page.until("!byId('worst-all').hidden && byId('worst').tBodies[0].rows.length === 3")
+    page.until("[...document.querySelectorAll('#worst img')].filter((i) => i.complete && i.naturalWidth === 8).length === 3")
+    expect(", example " in text_of(page, "#worst"), f"the worst: {text_of(page, '#worst')}")
     expect("the job is done" in text_of(page, "#events"), f"events: {text_of(page, '#events')}")
     page.value("""counts = [100, 99, 98, 97].map((n, row) => Array.from({ length: 101 }, (_, k) => row < 2 ? 100 - k : k)),
         isPrCurve(counts) && byId("evaluation").append(prCurvePicture("pr_curve", counts)), 0""")

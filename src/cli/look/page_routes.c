@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { LOG_BYTES = 128 << 10, CONFIG_MOST = 16 << 20 };
+enum { LOG_BYTES = 128 << 10, CONFIG_MOST = 16 << 20, WORST_MOST = 16 << 20 };
 
 #define JSON_TYPE "application/json"
 #define TEXT_TYPE "text/plain; charset=utf-8"
@@ -125,12 +125,31 @@ static status tell_histograms(const char *dir, const http_request *r, http_answe
     return st == OK ? answer_json(told, ret, err) : st;
 }
 
+/* As `tequio evaluate --errors` has left them; an empty object where it has not. */
+static status tell_worst(const char *dir, const http_request *r, http_answer *ret, error *err)
+{
+    char *path = xasprintf("%s/eval/worst.json", dir);
+    buf text = BUF_INIT;
+    (void)r;
+    status st = OK;
+    if (fs_exists(path))
+        st = fs_read(path, WORST_MOST, &text, err);
+    else
+        buf_adds(&text, "{}");
+    free(path);
+    if (st == OK)
+        answer_text(JSON_TYPE, 200, &text, ret);
+    buf_fini(&text);
+    return st;
+}
+
 static const struct {
     const char *name;
     status (*tell)(const char *dir, const http_request *r, http_answer *ret, error *err);
 } documents[] = {
     {"status", tell_status}, {"config", tell_config}, {"lines", tell_lines},
     {"tasks", tell_tasks},   {"log", tell_log},       {"histograms", tell_histograms},
+    {"worst", tell_worst},
 };
 
 /* --- which of them --- */

@@ -10,6 +10,7 @@
 #include "cli/use/shares.h"
 #include "cli/use/temperature.h"
 #include "cli/use/trained_model.h"
+#include "cli/use/worst_examples.h"
 #include "common/base/json.h"
 #include "evaluator/evaluator.h"
 #include "evaluator/figures.h"
@@ -106,7 +107,7 @@ static status evaluate_one(const args *a, trained_model *s, const evaluation_fil
         .data_path = f->data,
         .vocabulary = s->vocabulary,
         .details = {.per_class = args_has(a, "per-class"), .temperature = args_has(a, "temperature"),
-                    .errors = args_count(a, "errors", 0)},
+                    .errors = args_count(a, "errors", 0), .pictures = worst_examples_have_place(s)},
     };
     dataset_part part;
     TRY(trained_model_part(a, &part, &request.part, err));
@@ -114,6 +115,8 @@ static status evaluate_one(const args *a, trained_model *s, const evaluation_fil
     result found = {.details = NULL};
     TRY(evaluate_shared(&request, args_count(a, "workers", 1), &found, err));
     const char *named = s->unpacked ? a->operands[0] : s->model;
+    if (request.details.errors > 0 && request.details.pictures)
+        worst_examples_keep(s, found.details, f->data);
     status st = tell(&found, a, named, f, all, err);
     if (st == OK && request.details.temperature)
         st = temperature_keep(s, json_object_get(found.details, "temperature"), f->data, err);

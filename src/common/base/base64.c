@@ -13,3 +13,11 @@ bool base64_read(const char *text, size_t n, buf *ret)
     ret->data[ret->size] = '\0';
     return true;
 }
+
+void base64_write(const void *data, size_t n, buf *ret)
+{
+    size_t most = sodium_base64_ENCODED_LEN(n, sodium_base64_VARIANT_ORIGINAL);
+    buf_reserve(ret, ret->size + most);
+    sodium_bin2base64(ret->data + ret->size, most, data, n, sodium_base64_VARIANT_ORIGINAL);
+    ret->size += most - 1;
+}

@@ -8,5 +8,6 @@
 
 /* Appends the bytes. False: the text is no base64, and nothing is appended. */
 bool base64_read(const char *text, size_t n, buf *ret);
+void base64_write(const void *data, size_t n, buf *ret);       /* appends the text */
 
 #endif

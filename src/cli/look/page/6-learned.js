@@ -84,6 +84,38 @@ function drawEvaluation() {
     }
 }
 
+/* --- the worst examples --- */
+
+const WORST_EVERY_MS = 20000; /* somebody may ask for them at any time */
+const worst = { run: -1, askedAt: 0 };
+
+/* Kept by whoever evaluated the job: nothing of it is more than text, or a picture in it. */
+function worstRow(one) {
+    const row = element("tr"), picture = element("td");
+    const said = (value) => (value === undefined || value === null ? "" : String(value));
+    if (/^data:image\/png;base64,[A-Za-z0-9+/=]+$/.test(said(one.picture))) {
+        const image = element("img");
+        image.src = one.picture;
+        image.alt = `example ${one.example}`;
+        image.setAttribute("role", "img");
+        image.setAttribute("aria-label", image.alt);
+        picture.append(image);
+    }
+    row.append(element("td", typeof one.loss === "number" ? number(one.loss) : ""), element("td", said(one.label)),
+        element("td", said(one.predicted)), picture, element("td", `${said(one.place)}, example ${said(one.example)}`));
+    return row;
+}
+
+async function followWorst() {
+    if (worst.run === chosen() && Date.now() - worst.askedAt < WORST_EVERY_MS) return;
+    worst.run = chosen();
+    worst.askedAt = Date.now();
+    const told = await askJson(`/api/run/${chosen()}/worst`), list = Array.isArray(told.errors) ? told.errors : [];
+    byId("worst-all").hidden = !list.length;
+    byId("worst-of").textContent = list.length ? `of ${told.data}, by ${told.model}` : "";
+    byId("worst").tBodies[0].replaceChildren(...list.slice(0, 200).map(worstRow));
+}
+
 /* --- histograms --- */
 
 const HISTOGRAMS_EVERY = 5; /* looks: files of events are read as a whole */

@@ -25,6 +25,7 @@ async function drawRun() {
     drawCommands();
     drawEvaluation();
     drawConfig();
+    await followWorst();
     await followHistograms();
     await drawLog();
 }

@@ -2,17 +2,15 @@
 #include "evaluator/evaluation_metrics.h"
 
 #include "common/base/alloc.h"
-#include "evaluator/arc_rows.h"
-#include "evaluator/wide_rows.h"
 #include "metric/best_span.h"
 #include "metric/settings.h"
 #include "metric/squad.h"
-#include "model/loss.h"
-#include "model/prediction.h"
+#include "model/label_scores.h"
 
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { SPAN_ENDS = 2 }; /* scores of an answer's first and last position stand in turns */
 
 struct evaluation_metrics {
     arena *a;
@@ -21,17 +19,9 @@ struct evaluation_metrics {
     evaluation_details details;
     metric_options *options; /* [n] listed, then those of the details */
     size_t n, n_listed;
-    prediction says;
-    const char *label;     /* the field */
-    bool has_classes;      /* labels are int64 */
-    int64_t class_stride;
-    int32_t row_axis;       /* of scores, along which batches may be shorter than the longest; 0: none */
-    int64_t row;            /* how long that is in the longest */
-    metric_source source;
+    label_scores *scores;
     metric_list *list;
     metric_answer *answers; /* of a batch; NULL: nobody asks */
-    wide_rows wide;         /* of a batch that is shorter */
-    arc_rows arcs;          /* of PREDICTION_ARCS */
     size_t answers_cap;
 };
 
@@ -41,124 +31,11 @@ static const char *asked_by(const evaluation_metrics *m)
     return m->n_listed ? metric_settings_key(m->settings) : "details of the evaluation";
 }
 
-/* --- what the model and its loss give --- */
-
-static int64_t product(const graph_shape *s, int32_t from, int32_t to)
-{
-    int64_t n = 1;
-    for (int32_t i = from; i < to; i++)
-        n *= s->dim[i];
-    return n;
-}
-
-/* The words of classes, if they have any. */
-static const char *const *words_of(const dataset *d, int64_t classes, arena *a)
-{
-    const char **words = arena_alloc(a, (size_t)(classes + 1) * sizeof *words);
-    buf word = BUF_INIT;
-    bool known = true;
-    for (int64_t i = 0; i < classes && known; i++) {
-        buf_clear(&word);
-        known = dataset_label_word(d, i, &word);
-        words[i] = known ? arena_strdup(a, word.data) : NULL;
-    }
-    buf_fini(&word);
-    return known ? words : NULL;
-}
-
-static metric_input input_of(prediction_kind kind)
-{
-    switch (kind) {
-    case PREDICTION_CLASSES:
-    case PREDICTION_SPAN:
-        return METRIC_CLASSES;
-    case PREDICTION_ODDS:
-    case PREDICTION_CHANCES:
-        return METRIC_YES_NO;
-    case PREDICTION_ARCS:
-        return METRIC_ARCS;
-    case PREDICTION_NUMBERS:
-        return METRIC_NUMBERS;
-    }
-    return METRIC_NUMBERS;
-}
-
-/* The axis of classes; of a span these are the positions. */
-static int32_t class_axis(const prediction *p)
-{
-    return p->kind == PREDICTION_SPAN ? 1 : p->axis;
-}
-
-static void describe(evaluation_metrics *m, const dataset *d, const graph_shape *scores, const model_loss *loss)
-{
-    m->source = (metric_source){.input = input_of(m->says.kind),
-                                .is_odds = m->says.kind == PREDICTION_ODDS,
-                                .has_ignore_index = m->has_classes,
-                                .ignore_index = loss->ignore_index};
-    int64_t each = product(scores, 1, scores->rank);
-    if (m->source.input == METRIC_CLASSES) {
-        int32_t axis = class_axis(&m->says);
-        m->class_stride = product(scores, axis + 1, scores->rank);
-        m->source.classes = scores->dim[axis];
-        each /= scores->dim[axis];
-        m->source.words = words_of(d, m->source.classes, m->a);
-        m->source.is_span = m->says.kind == PREDICTION_SPAN;
-        m->source.has_answers = m->source.is_span && dataset_asks(d);
-    }
-    m->source.labels = each;
-    bool has_rows = m->source.is_span || loss->label[0]->varies;
-    m->row_axis = !has_rows ? 0 : !m->source.is_span && m->says.axis == 1 ? 2 : 1;
-    m->row = scores->dim[m->row_axis];
-}
-
-static void describe_arcs(evaluation_metrics *m, const dataset *d, const graph *g, const model_loss *loss)
-{
-    const graph_shape *heads = &graph_value_at(g, graph_find(g, m->says.name))->shape;
-    arc_rows_open(d, loss, heads->dim[1], m->a, &m->arcs);
-    m->source = (metric_source){.input = METRIC_ARCS,
-                                .classes = loss->features,
-                                .labels = heads->dim[1],
-                                .has_ignore_index = true,
-                                .ignore_index = loss->ignore_index,
-                                .words = words_of(d, loss->features, m->a),
-                                .parts_of_speech = m->arcs.pos_words,
-                                .n_parts_of_speech = m->arcs.n_pos_words};
-}
-
-static status find_source(evaluation_metrics *m, const dataset *d, const model_request *r, const graph *g,
-                          error *err)
-{
-    model_loss loss;
-    TRY(loss_choose(r, m->a, &loss, err));
-    if (loss.n_labels != 1 && strcmp(loss.kind, "dependencies") != 0)
-        return FAIL(err, E_CONFIG,
-                    "%s: the loss %s compares no scores with one field of labels, which metrics are of",
-                    asked_by(m), loss.kind);
-    if (loss.has_probabilities)
-        return FAIL(err, E_CONFIG, "%s: the field '%s' has probabilities of classes; metrics are of labels that are "
-                    "classes, accuracy apart",
-                    asked_by(m), loss.label[0]->name);
-    TRY(prediction_of(r, g, &m->says, err));
-    if (m->says.kind == PREDICTION_ARCS) {
-        describe_arcs(m, d, g, &loss);
-        return OK;
-    }
-    m->label = loss.label[0]->name;
-    m->has_classes = loss.label[0]->dtype == DT_I64;
-    const graph_shape *scores = &graph_value_at(g, graph_find(g, m->says.name))->shape;
-    bool is_pair = m->says.kind != PREDICTION_SPAN || scores->rank == 3;
-    if (!is_pair)
-        return FAIL(err, E_CONFIG, "%s: spans are judged where one output has the scores of both ends",
-                    asked_by(m));
-    describe(m, d, scores, &loss);
-    return OK;
-}
-
 /* --- life --- */
 
 static status open_list(evaluation_metrics *m, metric_list **ret, error *err)
 {
-    return metrics_open(m->options, m->n, &m->source, ret, err);
+    return metrics_open(m->options, m->n, label_scores_source(m->scores), ret, err);
 }
 
 /* What is listed fitted when the job trained, so of a job's own figures it is the details that do not. */
@@ -167,7 +44,7 @@ static status open_all(evaluation_metrics *m, const metric_options *listed, erro
     m->options = arena_alloc(m->a, (m->n_listed + DETAILS) * sizeof *m->options);
     if (m->n_listed)
         memcpy(m->options, listed, m->n_listed * sizeof *listed);
-    m->n = m->n_listed + details_options(&m->details, &m->source, m->options + m->n_listed);
+    m->n = m->n_listed + details_options(&m->details, label_scores_source(m->scores), m->options + m->n_listed);
     status st = open_list(m, &m->list, err);
     if (st != OK && m->n == m->n_listed)
         error_prepend(err, "%s", asked_by(m));
@@ -188,7 +65,7 @@ status evaluation_metrics_open(const config *c, const dataset *d, const model_re
         evaluation_metrics_close(&m);
         return OK;
     }
-    status st = find_source(m, d, request, g, err);
+    status st = label_scores_open(d, request, g, asked_by(m), &m->scores, err);
     if (st == OK)
         st = open_all(m, listed, err);
     if (st == OK)
@@ -204,8 +81,7 @@ void evaluation_metrics_close(evaluation_metrics **m)
         return;
     metrics_close(&(*m)->list);
     free((*m)->answers);
-    wide_rows_fini(&(*m)->wide);
-    arc_rows_fini(&(*m)->arcs);
+    label_scores_close(&(*m)->scores);
     metric_settings_destroy(&(*m)->settings);
     arena_destroy(&(*m)->a);
     free(*m);
@@ -214,14 +90,7 @@ void evaluation_metrics_close(evaluation_metrics **m)
 
 status evaluation_metrics_keep(const evaluation_metrics *m, graph *g, error *err)
 {
-    graph_val scores = graph_find(g, m->says.name);
-    if (graph_value_at(g, scores)->dtype != DT_F32)
-        return FAIL(err, E_CONFIG, "%s: the model's '%s' is not float32", asked_by(m),
-                    m->says.name);
-    graph_keep(g, scores);
-    if (m->says.tags)
-        graph_keep(g, graph_find(g, m->says.tags));
-    return OK;
+    return label_scores_keep(m->scores, g, err);
 }
 
 status evaluation_metrics_merge(evaluation_metrics *m, const char *bytes, size_t n, error *err)
@@ -243,25 +112,18 @@ metric_list *evaluation_metrics_list(const evaluation_metrics *m)
 
 json_t *evaluation_metrics_details(const evaluation_metrics *m, metric_figures *figures)
 {
-    return details_any(&m->details) ? details_take(&m->details, &m->source, m->data, figures) : NULL;
+    const metric_source *of = label_scores_source(m->scores);
+    return details_any(&m->details) ? details_take(&m->details, of, m->data, figures) : NULL;
 }
 
 /* --- batches --- */
-
-static const void *field_of(const data_batch *batch, const char *name)
-{
-    for (size_t i = 0; i < batch->n_fields; i++)
-        if (strcmp(batch->fields[i].name, name) == 0)
-            return batch->data[i];
-    BUG("the data have no field '%s'", name);
-}
 
 /* What stands at the scores' best positions of an example, and what it is worth. */
 static status judge(const evaluation_metrics *m, int64_t example, const float *scores, metric_answer *ret, error *err)
 {
     dataset_answer a;
     squad_score worth;
-    best_span best = best_span_of(scores, scores + 1, m->source.classes, m->class_stride);
+    best_span best = best_span_of(scores, scores + 1, label_scores_source(m->scores)->classes, SPAN_ENDS);
     TRY(dataset_answer_read(m->data, example, best.first, best.last, &a, err));
     status st = squad_score_of(a.text, a.gold, a.n_gold, &worth, err);
     *ret = (metric_answer){.question = a.question, .window = a.window, .score = best.score, .has_gold = a.n_gold > 0};
@@ -273,51 +135,21 @@ static status judge(const evaluation_metrics *m, int64_t example, const float *s
 
 static status judge_all(evaluation_metrics *m, const float *scores, const data_batch *batch, error *err)
 {
-    int64_t each = m->source.classes * m->source.labels;
+    const metric_source *s = label_scores_source(m->scores);
+    int64_t each = s->classes * s->labels;
     GROW(m->answers, m->answers_cap, (size_t)batch->slot.n);
     for (int64_t i = 0; i < batch->slot.n; i++)
         TRY(judge(m, batch->slot.first + i, scores + i * each, &m->answers[i], err));
     return OK;
 }
 
-/* In a batch that is padded to fewer positions, what lies behind them: of spans the score of positions where no answer
- * may be, of rows of labels those that do not count. */
-static void widen(evaluation_metrics *m, const graph_shape *has, metric_batch *b)
-{
-    int32_t axis = m->row_axis;
-    if (axis == 0 || has->dim[axis] == m->row)
-        return;
-    const wide_rows_form scores = {product(has, 0, axis), has->dim[axis], m->row, product(has, axis + 1, has->rank)};
-    const wide_rows_form labels = {b->examples, has->dim[axis], m->row, 1};
-    b->scores = wide_rows_scores(&m->wide, &scores, b->scores, m->source.is_span ? -FLT_MAX : 0.0f);
-    if (!m->source.is_span && b->labels)
-        b->labels = wide_rows_labels(&m->wide, &labels, b->labels, m->source.ignore_index);
-}
-
-static status add_arcs(evaluation_metrics *m, exec *e, size_t variant, const data_batch *batch, error *err)
-{
-    const graph_value *heads = NULL, *tags = NULL;
-    const float *of_heads = exec_value(e, variant, m->says.name, &heads);
-    const float *of_tags = exec_value(e, variant, m->says.tags, &tags);
-    metric_batch b;
-    arc_rows_take(&m->arcs, batch, heads, of_heads, tags, of_tags, &b);
-    return metrics_add(m->list, &b, err);
-}
-
 status evaluation_metrics_add(evaluation_metrics *m, exec *e, size_t variant, const data_batch *batch, error *err)
 {
-    if (m->says.kind == PREDICTION_ARCS)
-        return add_arcs(m, e, variant, batch, err);
-    const void *labels = field_of(batch, m->label);
-    const graph_value *value = NULL;
-    const float *scores = exec_value(e, variant, m->says.name, &value);
-    metric_batch b = {.first = batch->slot.first,
-                      .examples = batch->slot.n,
-                      .scores = scores,
-                      .class_stride = m->class_stride,
-                      .labels = m->has_classes ? labels : NULL,
-                      .targets = m->has_classes ? NULL : labels};
-    widen(m, &value->shape, &b);
+    label_scores_value outputs[LABEL_SCORES_OUTPUTS];
+    metric_batch b;
+    for (size_t i = 0; i < LABEL_SCORES_OUTPUTS && label_scores_output(m->scores, i); i++)
+        outputs[i].data = exec_value(e, variant, label_scores_output(m->scores, i), &outputs[i].value);
+    label_scores_take(m->scores, batch, outputs, &b);
     if (metrics_want_answers(m->list))
         TRY(judge_all(m, b.scores, batch, err));
     b.answers = m->answers;

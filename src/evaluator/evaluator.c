@@ -24,7 +24,7 @@
 #include "common/store/manifest.h"
 #include "evaluator/damages.h"
 #include "evaluator/evaluation.h"
-#include "evaluator/figures.h"
+#include "metric/figures.h"
 #include "evaluator/files.h"
 #include "evaluator/heartbeat.h"
 #include "evaluator/liveness.h"

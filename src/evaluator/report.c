@@ -7,7 +7,7 @@
 #include "common/store/appender.h"
 #include "common/store/folder_lock.h"
 #include "evaluator/confusion_picture.h"
-#include "evaluator/figures.h"
+#include "metric/figures.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -37,6 +37,8 @@ static status open_accounting(master *m, int64_t saved, int64_t step, error *err
             .reductions_of = m->results,
             .summary_steps = config_int(c, "trainer.save_summary_steps"),
             .total = m->plan.total,
+            .recipe = m->plan.declaration.training_metrics.data,
+            .recipe_bytes = m->plan.declaration.training_metrics.size,
             .behind = saved - oldest,
         },
         saved, step, &m->accounting, err);

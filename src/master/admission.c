@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/live/recorder.h"
 #include "common/wire/hello.h"
+#include "metric/training_metrics.h"
 
 #include <string.h>
 
@@ -201,13 +202,33 @@ static status check_declared(const master *m, const wire_declaration *d, error *
                 (long long)d->examples_per_epoch, (long long)m->plan.declaration.examples_per_epoch);
 }
 
+/* The recipe of the first one is the job's: what others count by another one is left out. */
+static status check_training_metrics(const wire_declaration *d, error *err)
+{
+    training_metrics *m = NULL;
+    if (!d->training_metrics.size)
+        return OK;
+    status st = training_metrics_open(d->training_metrics.data, d->training_metrics.size, &m, err);
+    training_metrics_close(&m);
+    return st;
+}
+
+static status read_declaration(const Wire__Declaration *m, wire_declaration *ret, error *err)
+{
+    TRY(wire_declaration_read(m, ret, err));
+    status st = check_training_metrics(ret, err);
+    if (st != OK)
+        wire_declaration_fini(ret);
+    return st;
+}
+
 /* The first one is the job's. */
 status master_take_declare(master *m, member *from, const Wire__Declaration *d, error *err)
 {
     char name[TASK_NAME];
     wire_declaration declared;
     error why = ERROR_INIT;
-    status st = wire_declaration_read(d, &declared, &why);
+    status st = read_declaration(d, &declared, &why);
     if (st == OK && !m->plan.declaration.flat) {
         m->plan.declaration = declared;
         from->declared = true;

@@ -100,8 +100,10 @@ static status master_finish(master *m, error *err)
     TRY(accounting_sync(m->accounting, err));
     saver_unevaluated(m->saver, results_next_judged(m->results));
     TRY(saver_prune(m->saver, results_best_step(m->results), err));
+    metric_figures figures = {.n = 0};
     results_end end = {
         .totals = accounting_totals_of(m->accounting),
+        .figures = &figures,
         .steps_done = m->plan.total,
         .batches_applied = saver_batches(m->saver),
         .lanes = members_lanes(&m->members),
@@ -113,7 +115,12 @@ static status master_finish(master *m, error *err)
         LOG_W("DIVERGED", "first_loss=%g training_loss=%g: the weights are worse than untrained ones; a lower "
               "trainer.optimizer.lr may help",
               end.totals->first_loss, results_training_loss(end.totals));
-    TRY(results_finish(m->results, &end, err));
+    int64_t epochs = end.totals->step / steps_per_epoch(&m->plan.steps);
+    if (epochs)
+        (void)accounting_epoch_figures(m->accounting, epochs - 1, &figures);
+    status st = results_finish(m->results, &end, err);
+    metric_figures_fini(&figures);
+    TRY(st);
     eval_damage_tell(m->o->dir, NULL, 0);
     return OK;
 }

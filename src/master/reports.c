@@ -22,6 +22,26 @@ static bool ends_epoch(const master *m, int64_t step)
     return m->o->evaluates && step % steps_per_epoch(&m->plan.steps) == 0;
 }
 
+/* Those of an epoch of which some slots were not counted, or with other metrics, would be of a part of it. */
+static void training_figures(master *m, int64_t epoch, metric_figures *ret)
+{
+    bool is_whole = accounting_epoch_figures(m->accounting, epoch, ret);
+    if (!is_whole && m->plan.declaration.training_metrics.size)
+        LOG_W("TRAINING_METRICS",
+              "epoch=%lld has none but the loss and the accuracy: not all of its batches were counted by the metrics "
+              "that are listed now", (long long)epoch);
+}
+
+static status record_epoch(master *m, int64_t step, int64_t epoch, double wall_s, error *err)
+{
+    metric_figures figures = {.n = 0};
+    training_figures(m, epoch, &figures);
+    results_training training = {accounting_epoch(m->accounting, epoch), &figures};
+    status st = results_epoch(m->results, step, &training, wall_s, err);
+    metric_figures_fini(&figures);
+    return st;
+}
+
 /* An epoch enters the results when its checkpoint is written, before that is committed: one that is
  * not committed after all goes with the epochs behind the newest checkpoint. */
 static status record_epochs(master *m, error *err)
@@ -29,8 +49,7 @@ static status record_epochs(master *m, error *err)
     const accounting_totals *t = accounting_totals_of(m->accounting);
     int64_t per_epoch = steps_per_epoch(&m->plan.steps), next = m->reporting.epoch_recorded + per_epoch;
     for (; next <= m->reporting.epoch_saved && next <= t->step; next += per_epoch) {
-        const metric_set *training = accounting_epoch(m->accounting, next / per_epoch - 1);
-        TRY(results_epoch(m->results, next, training, t->wall_s, err));
+        TRY(record_epoch(m, next, next / per_epoch - 1, t->wall_s, err));
         m->reporting.epoch_recorded = next;
     }
     return OK;
@@ -202,9 +221,12 @@ status master_record(master *m, const wire_head *h, const Wire__Report *r, error
 {
     slot_report said = reports_read(r, h->step, (uint32_t)wire_report_slot(h));
     int64_t before = accounting_totals_of(m->accounting)->step;
-    if (said.step >= m->plan.total)
+    if (said.step >= m->plan.total) {
+        slot_report_fini(&said);
         return OK;
+    }
     int64_t done = accounting_report(m->accounting, &said);
+    slot_report_fini(&said);
     counter_add(COUNTER_MASTER_REPORTS, 1);
     return done ? master_steps_done(m, before, err) : OK;
 }

@@ -152,6 +152,7 @@ static void put_questions(metric *m, metric_figures *to)
 
 const metric_kind metric_squad = {.name = "squad",
                                   .inputs = METRIC_CLASSES,
+                                  .keeps_each = true,
                                   .is_of_spans = true,
                                   .is_of_answers = true,
                                   .endings = " _em _f1",

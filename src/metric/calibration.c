@@ -268,6 +268,7 @@ static void put_temperature(metric *m, metric_figures *to)
 const metric_kind metric_temperature = {
     .name = "temperature",
     .inputs = METRIC_CLASSES | METRIC_YES_NO,
+    .keeps_each = true,
     .open = open_temperature,
     .add = add_temperature,
     .figures = put_temperature,

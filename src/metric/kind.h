@@ -18,6 +18,7 @@ typedef struct metric_kind {
     bool is_of_rows;       /* it takes examples with a row of labels only */
     bool is_of_spans;      /* it takes answers by first and last position only */
     bool is_of_answers;    /* what these are worth is to be known too */
+    bool keeps_each;       /* pairs, rows or values of its state grow with every label or example */
     const char *endings;   /* of the names of its figures that are numbers, in their order, behind a blank
                             * each: " _precision _recall"; an empty one is a blank alone. NULL: none are known */
     bool endings_name_it;  /* they are the names of its figures; behind NAME_ if the options give a name */

@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "common/config/config.h"
 #include "metric/kind.h"
+#include "metric/packed.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,6 +37,12 @@ static const metric_kind *find_kind(const char *name)
 bool metrics_know(const char *kind)
 {
     return find_kind(kind) != NULL;
+}
+
+bool metrics_stays_small(const char *kind)
+{
+    const metric_kind *k = find_kind(kind);
+    return k && !k->keeps_each && !k->is_of_answers;
 }
 
 const char *metrics_did_you_mean(const char *kind)
@@ -312,4 +319,29 @@ status metrics_load(metric_list *m, const char *bytes, size_t n, error *err)
     for (size_t i = 0; i < m->n; i++)
         TRYF(metric_state_load(&m->at[i].state, &bytes, &n, err), err, "metric '%s'", metric_name(&m->at[i]));
     return n == 0 ? OK : FAIL(err, E_DATA, "%zu bytes follow the counts of the metrics", n);
+}
+
+size_t metrics_room(const metric_list *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->n; i++)
+        n += m->at[i].state.n_counts + METRIC_SUM_ROOM * m->at[i].state.n_sums;
+    return n;
+}
+
+void metrics_pack(const metric_list *m, buf *to)
+{
+    packed_put(to, m->refused);
+    for (size_t i = 0; i < m->n; i++)
+        packed_put_state(to, &m->at[i].state);
+}
+
+status metrics_add_packed(metric_list *m, const char **from, size_t *bytes, error *err)
+{
+    int64_t refused = 0;
+    TRY(packed_get(from, bytes, &refused, err));
+    m->refused += refused > 0;
+    for (size_t i = 0; i < m->n; i++)
+        TRYF(packed_add_state(&m->at[i].state, from, bytes, err), err, "metric '%s'", metric_name(&m->at[i]));
+    return OK;
 }

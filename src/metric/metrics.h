@@ -75,6 +75,7 @@ typedef enum metric_average {
 
 typedef enum metric_encoding { METRIC_BIO, METRIC_BIOUL, METRIC_IOB1, METRIC_BMES } metric_encoding;
 
+enum { METRIC_SUM_ROOM = 64 };
 enum { METRIC_NGRAMS = 8, METRIC_NO_LABEL = -1, METRIC_BINS = 15, METRIC_THRESHOLDS = 101, METRIC_CURVE_ROWS = 4 };
 
 /* Each kind takes some of these. Lists are borrowed while metrics are open. */
@@ -147,6 +148,15 @@ MUST_USE status metrics_add(metric_list *m, const metric_batch *batch, error *er
 MUST_USE status metrics_merge(metric_list *into, metric_list *from, error *err);
 /* Back to no examples. */
 void metrics_reset(metric_list *m);
+
+/* Is what it counts of a batch of a fixed size, and counted of scores and labels alone? Of an unknown kind: no. */
+bool metrics_stays_small(const char *kind);
+/* How many counts there are, a sum being worth METRIC_SUM_ROOM of them. */
+size_t metrics_room(const metric_list *m);
+/* What was counted, in few bytes (packed.h), of metrics that all stay small; and added to what metrics that were opened
+ * alike have counted. E_DATA. */
+void metrics_pack(const metric_list *m, buf *to);
+MUST_USE status metrics_add_packed(metric_list *m, const char **from, size_t *bytes, error *err);
 
 /* The values, after any number of batches; all NaN once a score was refused. */
 void metrics_figures(metric_list *m, metric_figures *ret);

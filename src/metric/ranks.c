@@ -86,6 +86,7 @@ static void put_auc(metric *m, metric_figures *to)
 const metric_kind metric_auc = {
     .name = "auc",
     .inputs = METRIC_CLASSES | METRIC_YES_NO,
+    .keeps_each = true,
     .endings = " ",
     .open = open_pairs,
     .add = add_scores,
@@ -111,6 +112,7 @@ static void put_average_precision(metric *m, metric_figures *to)
 const metric_kind metric_average_precision = {
     .name = "average_precision",
     .inputs = METRIC_CLASSES | METRIC_YES_NO,
+    .keeps_each = true,
     .endings = " ",
     .open = open_pairs,
     .add = add_scores,
@@ -187,6 +189,7 @@ static void put_spearman(metric *m, metric_figures *to)
 const metric_kind metric_spearman_correlation = {
     .name = "spearman_correlation",
     .inputs = METRIC_NUMBERS,
+    .keeps_each = true,
     .endings = " ",
     .open = open_pairs,
     .add = add_numbers,

@@ -18,6 +18,20 @@ struct reports {
     size_t n, cap;
 };
 
+slot_report slot_report_copy(const slot_report *r)
+{
+    slot_report copy = *r;
+    if (copy.counts)
+        span_hold(copy.counts);
+    return copy;
+}
+
+void slot_report_fini(slot_report *r)
+{
+    span_drop(r->counts);
+    r->counts = NULL;
+}
+
 reports *reports_create(void)
 {
     reports *r = xcalloc(1, sizeof *r);
@@ -29,6 +43,7 @@ void reports_destroy(reports **r)
 {
     if (!r || !*r)
         return;
+    reports_clear(*r);
     free((*r)->at);
     free(*r);
     *r = NULL;
@@ -46,6 +61,8 @@ slot_report reports_read(const Wire__Report *m, int64_t step, uint32_t slot)
         if (name)
             metric_add(&r.metrics, name, m->metrics[i]->sum, m->metrics[i]->count);
     }
+    if (m->counts.len)
+        r.counts = span_copy(m->counts.data, m->counts.len);
     return r;
 }
 
@@ -57,6 +74,8 @@ status reports_say(const slot_report *measured, reports_say_fn *say, void *user,
     m.examples = measured->examples;
     m.seconds = measured->seconds;
     m.lane = (uint32_t)measured->lane;
+    m.counts = (ProtobufCBinaryData){.len = span_bytes(measured->counts),
+                                     .data = (uint8_t *)(uintptr_t)span_data(measured->counts)};
     m.n_metrics = measured->metrics.n;
     m.metrics = pointers;
     for (size_t i = 0; i < measured->metrics.n; i++) {
@@ -106,8 +125,11 @@ static kept *put(reports *r, const slot_report *measured)
     if (!is_of(r, at, measured->step, measured->slot)) {
         GROW(r->at, r->cap, r->n + 1);
         memmove(r->at + at + 1, r->at + at, (r->n++ - at) * sizeof *r->at);
+        r->at[at].what.counts = NULL;
     }
-    r->at[at] = (kept){.what = *measured};
+    slot_report before = r->at[at].what; /* may be `measured` */
+    r->at[at] = (kept){.what = slot_report_copy(measured)};
+    slot_report_fini(&before);
     return &r->at[at];
 }
 
@@ -120,6 +142,8 @@ status reports_add(reports *r, const slot_report *measured, reports_say_fn *say,
 
 static void drop(reports *r, size_t from, size_t to)
 {
+    for (size_t i = from; i < to; i++)
+        slot_report_fini(&r->at[i].what);
     memmove(r->at + from, r->at + to, (r->n - to) * sizeof *r->at);
     r->n -= to - from;
 }
@@ -176,7 +200,7 @@ status reports_recorded(reports *r, int64_t step, int64_t until, reports_say_fn 
 
 void reports_begin(reports *r, int64_t step)
 {
-    r->n = find(r, step, 0);
+    drop(r, find(r, step, 0), r->n);
 }
 
 void reports_renew(reports *r)
@@ -189,5 +213,5 @@ void reports_renew(reports *r)
 
 void reports_clear(reports *r)
 {
-    r->n = 0;
+    drop(r, 0, r->n);
 }

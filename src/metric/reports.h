@@ -15,24 +15,30 @@
 #ifndef TEQUIO_METRIC_REPORTS_H
 #define TEQUIO_METRIC_REPORTS_H
 
+#include "common/base/span.h"
 #include "common/wire/wire.h"
 #include "metric/metric.h"
 
-/* What one slot measured. */
+/* What one slot measured. Who has it by itself ends it with slot_report_fini. */
 typedef struct slot_report {
     int64_t step, examples;
     uint32_t slot;
     int32_t lane;   /* who computed it, ... */
     double seconds; /* ... and how long: of interest only while it is fresh */
     metric_set metrics;
+    span *counts;   /* of the metrics of training (training_metrics.h), held; NULL: none are counted */
 } slot_report;
+
+/* The same once more, with a hold of its own. */
+slot_report slot_report_copy(const slot_report *r);
+void slot_report_fini(slot_report *r);
 
 typedef struct reports reports;
 
 reports *reports_create(void);
 void reports_destroy(reports **r);
 
-/* What a REPORT of that slot says; metrics unknown here are left out. */
+/* What a REPORT of that slot says; metrics unknown here are left out. The caller ends it. */
 slot_report reports_read(const Wire__Report *m, int64_t step, uint32_t slot);
 
 /* Says one: the payload of a REPORT of slot `slot` of step `step`. */

@@ -89,6 +89,7 @@ static void put_worst(metric *m, metric_figures *to)
 const metric_kind metric_worst_examples = {
     .name = "worst_examples",
     .inputs = METRIC_CLASSES | METRIC_YES_NO | METRIC_NUMBERS,
+    .keeps_each = true,
     .add = add_worst,
     .settle = keep_worst,
     .figures = put_worst,

@@ -206,6 +206,18 @@ static status distil(net *n, const net_outputs *outputs, graph_val *loss, error 
     return st;
 }
 
+/* In front of backward, which takes the place of the outputs themselves. */
+static status copy_scores(graph *g, const net_outputs *outputs, bool has_tags, error *err)
+{
+    static const char *const names[] = {PREDICTION_COPY, PREDICTION_TAGS_COPY};
+    for (size_t i = 0; i < (has_tags ? 2 : 1) && i < outputs->n; i++) {
+        graph_val copy;
+        TRY(graph_add_1(g, OP_IDENTITY, names[i], &outputs->at[i], 1, NULL, &copy, err));
+        graph_keep(g, copy);
+    }
+    return OK;
+}
+
 static status add_gradients(graph *g, const config *sam, graph_val loss, graph_val weight, error *err)
 {
     if (!sam)
@@ -232,6 +244,8 @@ static status fill_graph(graph *g, const model_request *r, error *err)
         TRY(graph_rename(g, outputs.at[0], prediction_name(g, outputs.at[0], choice.kind), err));
     if (outputs.n > 1 && prediction_second_name(choice.kind))
         TRY(graph_rename(g, outputs.at[1], prediction_second_name(choice.kind), err));
+    if (r->mode == MODEL_TRAIN && r->keep_scores)
+        TRY(copy_scores(g, &outputs, prediction_second_name(choice.kind) != NULL, err));
     TRY(graph_set_precision(g, r->precision, err));
     if (r->half_weight_gradients)
         graph_allow_half_weight_gradients(g);

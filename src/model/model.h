@@ -9,6 +9,7 @@
  *                       (prediction.h). Further ones by names of their own. Not kept in training: the
  *                       gradient of the loss takes their place; and of a file that gives its loss
  *                       only there are none
+ *   "training.scores"   in training, if asked for: a copy of that first output
  *   "tag_logits"        with the loss dependencies the second output
  *   "loss"              f32 [], unless MODEL_PREDICT
  *   "accuracy.right"    int64 [], where labels are classes: how many labels got the largest score
@@ -55,6 +56,8 @@ typedef struct model_request {
     graph_precision precision;      /* of products */
     bool half_weight_gradients;     /* may be, of convolutions (graph/precision.h) */
     bool library_dropout;           /* may be, of attention (likewise) */
+    bool keep_scores;               /* in training: copies of the outputs that the loss compares with labels are kept
+                                     * (prediction.h). The weights become the same, for all else is as it was */
     buf *teacher;                   /* gets a line on where a teacher's weights come from; or NULL */
 } model_request;
 

@@ -30,6 +30,9 @@ const char *prediction_second_name(const char *loss)
 /* The same, of a network that is built: a file's own values may be called so too. */
 static const char *given_name(const graph *g, const char *loss)
 {
+    graph_val copy = graph_find(g, PREDICTION_COPY);
+    if (copy != GRAPH_NONE)
+        return prediction_name(g, graph_node_at(g, graph_value_at(g, copy)->def)->in[0], loss);
     graph_val chance = graph_find(g, probability);
     if (chance != GRAPH_NONE && graph_value_at(g, chance)->keep)
         return prediction_name(g, chance, loss);

@@ -33,7 +33,13 @@ const char *prediction_name(const graph *g, graph_val scores, const char *loss);
 /* ... and the one behind it; NULL: as the network calls it. */
 const char *prediction_second_name(const char *loss);
 
-/* Of a graph that model_build made by the request, not for training. E_CONFIG. */
+/* What copies of the first output and, of PREDICTION_ARCS, of the second are called in training, where they are kept
+ * (model_request.keep_scores). */
+#define PREDICTION_COPY "training.scores"
+#define PREDICTION_TAGS_COPY "training.tag_scores"
+
+/* Of a graph that model_build made by the request; of one for training only if it keeps copies of its scores.
+ * E_CONFIG. */
 MUST_USE status prediction_of(const model_request *request, const graph *g, prediction *ret, error *err);
 
 #endif

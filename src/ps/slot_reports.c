@@ -36,7 +36,9 @@ status ps_take_report(ps *s, const wire_head *h, const Wire__Report *m, error *e
     if (!is_here(s) || !is_awaited(s, h))
         return OK;
     slot_report r = reports_read(m, h->step, (uint32_t)wire_report_slot(h));
-    return reports_add(s->reports.beside, &r, NULL, NULL, err);
+    status st = reports_add(s->reports.beside, &r, NULL, NULL, err);
+    slot_report_fini(&r);
+    return st;
 }
 
 /* What does not fit is refused, and what is known already acknowledged, without. */

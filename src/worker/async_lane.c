@@ -72,7 +72,10 @@ static status end_batch(async_lane *r, error *err)
 {
     if (!r->computed || r->unacknowledged)
         return OK;
-    r->reports[r->n_reported++ % ASYNC_LANE_REPORTS] = r->result;
+    note *kept = &r->reports[r->n_reported++ % ASYNC_LANE_REPORTS];
+    slot_report_fini(&kept->measured);
+    *kept = r->result;
+    kept->measured = slot_report_copy(&r->result.measured);
     r->pushing = -1;
     r->computed = false;
     return report(r, &r->result, err);
@@ -139,6 +142,9 @@ void async_lane_destroy(async_lane **r)
     kv_destroy(&(*r)->kv);
     stop_lane(*r);
     lane_reducer_destroy(&(*r)->reducer);
+    slot_report_fini(&(*r)->result.measured);
+    for (size_t i = 0; i < ASYNC_LANE_REPORTS; i++)
+        slot_report_fini(&(*r)->reports[i].measured);
     free((*r)->asked);
     free(*r);
     *r = NULL;
@@ -274,6 +280,12 @@ static status take_done(async_lane *r, error *err)
     return start_next(r, err);
 }
 
+static void take_result(async_lane *r, const note *n)
+{
+    slot_report_fini(&r->result.measured);
+    r->result = *n;
+}
+
 status async_lane_serve(async_lane *r, error *err)
 {
     note n;
@@ -282,7 +294,7 @@ status async_lane_serve(async_lane *r, error *err)
         if (n.kind == NOTE_READY)
             TRY(async_lane_take_ready(r, &n, err));
         else if (n.kind == NOTE_MEASURED)
-            r->result = n;
+            take_result(r, &n);
         else
             TRY(take_done(r, err));
     }

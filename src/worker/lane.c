@@ -8,6 +8,7 @@
 #include "worker/blame.h"
 #include "worker/inputs.h"
 #include "worker/lane_exec.h"
+#include "worker/lane_metrics.h"
 #include "worker/lane_times.h"
 
 #include <stdio.h>
@@ -145,10 +146,13 @@ static note note_of(const lane *l, note_kind kind, int32_t part)
                   .part = part};
 }
 
-static void lane_measure(const lane *l, const inputs *in)
+static status lane_measure(const lane *l, const inputs *in, error *err)
 {
+    span *counts = NULL;
+    if (l->o.metrics)
+        TRY(lane_metrics_count(l->o.metrics, l->exec, l->variant, &counts, err));
     slot_report r = {.step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
-                     .examples = l->now.batch.n, .seconds = lane_times_computing_s(&l->times)};
+                     .examples = l->now.batch.n, .seconds = lane_times_computing_s(&l->times), .counts = counts};
     double count = (double)l->now.batch.n;
     metric_add(&r.metrics, "loss", (double)*in->loss * count, count);
     if (in->right && in->counted)
@@ -160,6 +164,7 @@ static void lane_measure(const lane *l, const inputs *in)
     note n = note_of(l, NOTE_MEASURED, 0);
     n.measured = r;
     lane_notes_post(l->o.shared.notes, &n);
+    return OK;
 }
 
 /* Adds what this lane has of `node` to what others have. */
@@ -185,7 +190,7 @@ static status ready(void *user, int32_t part, const float *grad, error *err)
     TRY(check_loss(l, in, err));
     TRY(check_gradient(l, part, grad, err));
     if (part == flat_reporting_part(l->o.flat))
-        lane_measure(l, in);
+        TRY(lane_measure(l, in, err));
     note n = note_of(l, NOTE_READY, part);
     if (grad)
         TRY(lane_hand_over(l, l->place.sum, grad, &n, err));
@@ -217,6 +222,8 @@ static status lane_fill(lane *l, const lane_next *what, error *err)
     status st = exec_refill(l->exec, err);
     if (st == OK)
         inputs_write(&l->inputs[which], batch, what->weight);
+    if (st == OK && l->o.metrics)
+        lane_metrics_fill(l->o.metrics, batch);
     loader_release(l->loader, batch);
     l->filled_variant = which;
     return st == OK ? exec_upload_inputs(l->exec, which, err) : st;
@@ -291,6 +298,8 @@ static status lane_run_slot(lane *l, error *err)
     l->variant = l->filled_variant;
     if (hooks.node)
         lane_times_name_nodes(exec_variant(l->exec, l->variant)->graph, (int32_t)l->variant);
+    if (l->o.metrics)
+        lane_metrics_begin(l->o.metrics);
     status st = exec_run(l->exec, l->variant, &hooks, err);
     if (st != OK)
         l->filled.batch.n = 0;
@@ -422,6 +431,7 @@ void lane_destroy(lane **l)
     }
     pthread_cond_destroy(&(*l)->changed);
     pthread_mutex_destroy(&(*l)->lock);
+    lane_metrics_close(&(*l)->o.metrics);
     free((*l)->grads);
     free((*l)->inputs);
     free((*l)->queue);

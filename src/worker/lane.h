@@ -19,6 +19,7 @@
 #include "worker/weights_view.h"
 
 typedef struct lane lane;
+typedef struct lane_metrics lane_metrics;   /* lane_metrics.h */
 
 /* What a lane has in common with the worker's thread, and with others that follow the same versions. */
 typedef struct lane_shared {
@@ -42,6 +43,7 @@ typedef struct lane_options {
     lane_shared shared;
     loss_scale_rule scaling;
     const config *model;            /* the section, for messages; or NULL */
+    lane_metrics *metrics;          /* that it counts, the lane's from now on; NULL: none */
     bool watches;                   /* a NaN in a gradient ends the job: nobody takes it out */
     peers *peers;                   /* that its engine joins, as number `index`; NULL: none */
     resident *resident;             /* opened if the device has room for what the only server keeps; NULL: no */

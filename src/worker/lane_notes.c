@@ -92,6 +92,8 @@ void lane_notes_drop(lane_notes *l)
         while (lane_notes_take(l, last, &n))
             if (n.kind == NOTE_READY || n.kind == NOTE_SUM)
                 span_drop(n.sum);
+            else if (n.kind == NOTE_MEASURED)
+                slot_report_fini(&n.measured);
 }
 
 status lane_notes_failure(lane_notes *l, error *err)

@@ -25,7 +25,7 @@ typedef struct note {
     int32_t part;
     tree_node node;
     span *sum;
-    slot_report measured;            /* NOTE_MEASURED */
+    slot_report measured;            /* NOTE_MEASURED, likewise held */
 } note;
 
 typedef struct lane_notes lane_notes;

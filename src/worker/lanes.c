@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/config/training.h"
 #include "optim/settings.h"
+#include "worker/lane_metrics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,9 @@ static status build_lanes(worker *w, error *err)
     const optim settings = optim_settings(c);
     int64_t lanes = (int64_t)w->o->n_lanes * (w->o->n_workers > 0 ? w->o->n_workers : 1);
     w->lanes.at = xcalloc((size_t)w->o->n_lanes, sizeof(lane *));
-    for (int32_t i = 0; i < w->o->n_lanes; i++)
+    for (int32_t i = 0; i < w->o->n_lanes; i++) {
+        lane_metrics *metrics = NULL;
+        TRY(lane_metrics_open(c, &w->variants, &metrics, err));
         TRYF(lane_create(
                  &(lane_options){
                      .index = i,
@@ -86,6 +89,7 @@ static status build_lanes(worker *w, error *err)
                      .loader = variants_loader(c, &w->variants, w->o->n_readers),
                      .shared = w->lanes.shared[i % w->lanes.n_shared],
                      .scaling = loss_scale_settings(c),
+                     .metrics = metrics,
                      .model = config_section(c, "model"),
                      .watches = !loss_scale_settings(c).dynamic &&
                                 !config_has(c, "trainer.grad_clipping"),
@@ -95,6 +99,7 @@ static status build_lanes(worker *w, error *err)
                  },
                  &w->lanes.at[i], err),
              err, "lane %d", i);
+    }
     return OK;
 }
 

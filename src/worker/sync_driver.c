@@ -234,7 +234,9 @@ static status take_notes(sync_driver *f, error *err)
             continue;
         }
         if (n.kind == NOTE_MEASURED) {
-            TRY(f->o.measured(f->o.user, &n, err));
+            status st = f->o.measured(f->o.user, &n, err);
+            slot_report_fini(&n.measured);
+            TRY(st);
             continue;
         }
         lane_slots_done(&f->slots);

@@ -7,41 +7,48 @@
 #include "metric/goal.h"
 #include "metric/metric.h"
 #include "metric/settings.h"
+#include "metric/training_metrics.h"
 #include "model/depth.h"
 #include "model/groups.h"
+#include "model/label_scores.h"
 #include "model/model.h"
 #include "optim/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static status build_one(const config *c, const variants *v, batch_shape shape, buf *teacher, graph **ret, error *err)
+static model_request request_of(const config *c, const variants *v, batch_shape shape, data_field *fields)
 {
     size_t n_fields;
-    data_field fields[DATA_FIELDS];
     const data_field *longest = dataset_fields(v->data, &n_fields);
     data_fields_of_length(longest, n_fields, shape.length, fields);
     mix m = mix_read(config_section(c, "dataset_reader.augment"));
     mix_fields(&m, fields, n_fields);
-    return model_build(
-        &(model_request){
-            .model = config_section(c, "model"),
-            .fields = fields,
-            .n_fields = n_fields,
-            .batch_size = shape.examples,
-            .seed = (uint64_t)config_int(c, "random_seed"),
-            .mode = MODEL_TRAIN,
-            .freeze = config_json(c, "trainer.freeze"),
-            .train = config_json(c, "trainer.train"),
-            .no_grad = config_json(c, "trainer.no_grad"),
-            .optimizer = config_json(c, "trainer.optimizer"),
-            .sam = config_section(c, "trainer.sam"),
-            .precision = model_precision(c),
-            .half_weight_gradients = config_bool(c, "trainer.half_weight_gradients"),
-            .library_dropout = config_bool(c, "trainer.library_dropout"),
-            .teacher = teacher,
-        },
-        ret, err);
+    return (model_request){
+        .model = config_section(c, "model"),
+        .fields = fields,
+        .n_fields = n_fields,
+        .batch_size = shape.examples,
+        .seed = (uint64_t)config_int(c, "random_seed"),
+        .mode = MODEL_TRAIN,
+        .freeze = config_json(c, "trainer.freeze"),
+        .train = config_json(c, "trainer.train"),
+        .no_grad = config_json(c, "trainer.no_grad"),
+        .optimizer = config_json(c, "trainer.optimizer"),
+        .sam = config_section(c, "trainer.sam"),
+        .precision = model_precision(c),
+        .half_weight_gradients = config_bool(c, "trainer.half_weight_gradients"),
+        .library_dropout = config_bool(c, "trainer.library_dropout"),
+        .keep_scores = v->keeps_scores,
+    };
+}
+
+static status build_one(const config *c, const variants *v, batch_shape shape, buf *teacher, graph **ret, error *err)
+{
+    data_field fields[DATA_FIELDS];
+    model_request request = request_of(c, v, shape, fields);
+    request.teacher = teacher;
+    return model_build(&request, ret, err);
 }
 
 status variants_graph(const config *c, const variants *v, batch_shape shape, graph **ret, error *err)
@@ -178,6 +185,89 @@ static status variants_find_shapes(const config *c, variants *v, error *err)
     return OK;
 }
 
+/* --- metrics of training --- */
+
+enum { SCORES_MOST = 1 << 22 };
+
+status variants_scores(const config *c, const variants *v, label_scores **ret, error *err)
+{
+    data_field fields[DATA_FIELDS];
+    model_request request = request_of(c, v, v->shapes[0], fields);
+    metric_settings *listed = metric_settings_create(c);
+    label_scores *scores = NULL;
+    status st = label_scores_open(v->data, &request, v->graphs[0], metric_settings_key(listed), &scores, err);
+    metric_settings_destroy(&listed);
+    if (st == OK)
+        *ret = scores;
+    else
+        label_scores_close(&scores);
+    return st;
+}
+
+static int64_t scores_of_batch(const variants *v, const label_scores *s)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < LABEL_SCORES_OUTPUTS && label_scores_output(s, i); i++)
+        n += graph_shape_elements(
+            &graph_value_at(v->graphs[0], graph_find(v->graphs[0], label_scores_output(s, i)))->shape);
+    return n;
+}
+
+/* Unless it is told to, training copies no mountain of scores off a device in every step. */
+static status make_recipe(const config *c, variants *v, const metric_settings *listed, const label_scores *s,
+                          error *err)
+{
+    size_t n;
+    const metric_options *options = metric_settings_options(listed, &n);
+    bool is_told = config_has(c, "trainer.training_metrics");
+    int64_t scores = scores_of_batch(v, s);
+    if (!is_told && scores > SCORES_MOST) {
+        buf_addf(&v->uncounted, "all that are listed: a batch has %lld scores, and more than %d are counted only with "
+                 "trainer.training_metrics: true", (long long)scores, SCORES_MOST);
+        return OK;
+    }
+    TRYF(training_recipe_make(options, n, label_scores_source(s), &v->recipe, &v->uncounted, err), err, "%s",
+         metric_settings_key(listed));
+    if (v->uncounted.size)
+        buf_adds(&v->uncounted, ": these keep every score or answer, or count too much");
+    return OK;
+}
+
+static status find_recipe(const config *c, variants *v, const metric_settings *listed, error *err)
+{
+    label_scores *scores = NULL;
+    error why = ERROR_INIT;
+    status st = variants_scores(c, v, &scores, &why);
+    if (st == OK)
+        st = label_scores_keep(scores, v->graphs[0], &why);
+    if (st != OK)
+        buf_addf(&v->uncounted, "all that are listed: %s", why.text);
+    st = st == OK ? make_recipe(c, v, listed, scores, err) : OK;
+    label_scores_close(&scores);
+    return st;
+}
+
+/* Builds the largest graph, with copies of its scores if they are read. */
+static status build_first(const config *c, variants *v, error *err)
+{
+    size_t n;
+    metric_settings *listed = metric_settings_create(c);
+    metric_settings_options(listed, &n);
+    bool is_told = config_has(c, "trainer.training_metrics");
+    v->keeps_scores = n > 0 && (!is_told || config_bool(c, "trainer.training_metrics"));
+    status st = build_one(c, v, v->shapes[0], &v->teacher, &v->graphs[0], err);
+    if (st == OK && v->keeps_scores)
+        st = find_recipe(c, v, listed, err);
+    metric_settings_destroy(&listed);
+    if (st != OK || !v->keeps_scores || v->recipe.size)
+        return st;
+    v->keeps_scores = false;
+    graph_destroy(&v->graphs[0]);
+    return build_one(c, v, v->shapes[0], NULL, &v->graphs[0], err);
+}
+
+/* --- all of it --- */
+
 /* What servers would refuse. */
 static status check_groups(const config *c, const flat *f, error *err)
 {
@@ -201,8 +291,9 @@ static status build_all(const config *c, variants *v, error *err)
                     "data_loader.drop_last: %lld examples do not fill one batch of %lld",
                     (long long)examples, (long long)full);
     TRY(variants_find_shapes(c, v, err));
-    for (size_t i = 0; i < v->n; i++)
-        TRY(build_one(c, v, v->shapes[i], i == 0 ? &v->teacher : NULL, &v->graphs[i], err));
+    TRY(build_first(c, v, err));
+    for (size_t i = 1; i < v->n; i++)
+        TRY(build_one(c, v, v->shapes[i], NULL, &v->graphs[i], err));
     TRY(check_metric(c, v, err));
     TRY(model_flat(v->graphs[0], &v->flat, err));
     TRY(check_groups(c, v->flat, err));
@@ -289,6 +380,8 @@ void variants_warn(const config *c, const variants *v)
         LOG_W("PATIENCE", "trainer.patience does nothing without validation_data_path");
     if (v->teacher.size)
         LOG_I("WEIGHTS", "%s", v->teacher.data);
+    if (v->uncounted.size)
+        LOG_I("TRAINING_METRICS", "only evaluations count %s", v->uncounted.data);
     warn_of_fields(c, v);
     warn_of_groups(c, v);
     tell_layers(c, v);
@@ -303,5 +396,7 @@ void variants_fini(variants *v)
     bucketing_destroy(&v->buckets);
     dataset_close(&v->data);
     buf_fini(&v->teacher);
+    buf_fini(&v->recipe);
+    buf_fini(&v->uncounted);
     *v = (variants){.data = NULL};
 }

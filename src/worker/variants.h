@@ -12,6 +12,8 @@
 #include "graph/graph.h"
 #include "model/trainable.h"
 
+typedef struct label_scores label_scores;       /* model/label_scores.h */
+
 typedef struct variants {
     dataset *data;
     bucketing *buckets;                     /* NULL: batches are all of one length */
@@ -19,6 +21,9 @@ typedef struct variants {
     size_t n;
     graph *graphs[BATCH_SHAPES];
     batch_shape shapes[BATCH_SHAPES];       /* [0] is a full batch, of the longest */
+    bool keeps_scores;                      /* graphs have copies of their scores */
+    buf recipe;                             /* of the metrics of training; empty: none are counted */
+    buf uncounted;                          /* those that are listed and that only evaluations count, and why; empty */
     buf teacher;                            /* where the weights of model.distillation's come from; empty: no teacher */
 } variants;
 
@@ -31,6 +36,8 @@ MUST_USE status variants_moving(const config *config, const variants *v, trainab
 
 /* The model for batches of another shape. */
 MUST_USE status variants_graph(const config *config, const variants *v, batch_shape shape, graph **ret, error *err);
+/* What the scores of its batches say of labels, where there is a recipe. */
+MUST_USE status variants_scores(const config *config, const variants *v, label_scores **ret, error *err);
 /* Of its batches, where they are of several sizes. */
 steps_kinds variants_kinds(const variants *v);
 /* How a lane reads the data, with so many threads ahead of it. */

@@ -25,6 +25,8 @@ static status worker_declare(worker *w, const char *dir_token, error *err)
     const char *vocabulary = dataset_vocabulary(w->variants.data);
     if (vocabulary)
         m.vocabulary = (char *)(uintptr_t)vocabulary;
+    m.training_metrics = (ProtobufCBinaryData){.len = w->variants.recipe.size,
+                                               .data = (uint8_t *)w->variants.recipe.data};
     m.sees_job_dir = jobend_sees(w->o->job_dir, dir_token);
     status st = master_link_say(&w->master, (wire_head){.type = WIRE_DECLARE}, &m.base, err);
     wire_declaration_clear(&m);

@@ -9,7 +9,7 @@ cat >"$dir/config.jsonnet" <<END
 {
     dataset_reader: { type: "idx" },
     train_data_path: "$dir/train/images-idx3-ubyte",
-    model: { type: "mlp", hidden: [200, 24], dropout: 0.2, batch_norm: true },
+    model: { type: "mlp", hidden: [200, 24], dropout: 0.2, batch_norm: true, metrics: ["confusion_matrix"] },
     data_loader: { batch_size: 16 },
     trainer: {
         max_steps: 500,
@@ -34,6 +34,8 @@ summary() {
 whole() {
     [ "$(summary batches_applied)" = 500 ] || show_tasks "$1: $(summary batches_applied) batches"
     [ "$(summary steps)" = 500 ] || show_tasks "$1: $(summary steps) steps"
+    grep -q '"training_confusion_matrix": ' "$dir/job/metrics.json" ||
+        show_tasks "$1: not all batches of the last epoch are counted"
     [ "$(summary bits)" = unordered ] || show_tasks "$1: bits"
     "$TEQUIO" inspect "$dir/job/checkpoints/step-000000500" >"$dir/out" ||
         show_tasks "$1: the last checkpoint"

@@ -12,7 +12,7 @@
 #include "common/store/jobstate.h"
 #include "evaluator/confusion_picture.h"
 #include "evaluator/evaluator.h"
-#include "evaluator/figures.h"
+#include "metric/figures.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -13,7 +13,7 @@
 #include "cli/use/worst_examples.h"
 #include "common/base/json.h"
 #include "evaluator/evaluator.h"
-#include "evaluator/figures.h"
+#include "metric/figures.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
-#include "evaluator/arc_rows.h"
 #include "metric/arcs.h"
 #include "metric/best_span.h"
+#include "model/arc_rows.h"
 
 #include <inttypes.h>
 #include <math.h>

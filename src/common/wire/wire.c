@@ -422,6 +422,7 @@ status wire_declaration_read(const Wire__Declaration *m, wire_declaration *ret, 
     }
     *ret = (wire_declaration){.flat = f, .examples_per_epoch = m->examples_per_epoch, .kinds = kinds,
                               .vocabulary = m->vocabulary[0] ? xstrdup(m->vocabulary) : NULL};
+    buf_add(&ret->training_metrics, m->training_metrics.data, m->training_metrics.len);
     return OK;
 }
 
@@ -430,4 +431,5 @@ void wire_declaration_fini(wire_declaration *d)
     flat_destroy(&d->flat);
     free(d->vocabulary);
     d->vocabulary = NULL;
+    buf_fini(&d->training_metrics);
 }

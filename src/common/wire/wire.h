@@ -30,7 +30,7 @@
 
 #include "proto/control.pb-c.h"
 
-enum { WIRE_PROTOCOL = 6, WIRE_SMALL_MAX = 1 << 20 };
+enum { WIRE_PROTOCOL = 7, WIRE_SMALL_MAX = 1 << 20 };
 
 typedef enum wire_type {
 #define MESSAGE(name, number, from, to, phase, payload) WIRE_##name = number,
@@ -123,10 +123,11 @@ typedef struct wire_declaration {
     int64_t examples_per_epoch;
     steps_kinds kinds;
     char *vocabulary;               /* what the data taught their reader; NULL: nothing */
+    buf training_metrics;           /* the recipe; empty: none are counted */
 } wire_declaration;
 
 /* The message borrows names from `f`; release with wire_declaration_clear. Whoever says a
- * vocabulary lends it to the message afterwards. */
+ * vocabulary or metrics lends them to the message afterwards. */
 void wire_declaration_fill(const flat *f, int64_t examples_per_epoch, const steps_kinds *kinds,
                            Wire__Declaration *ret);
 void wire_declaration_clear(Wire__Declaration *m);

@@ -19,6 +19,7 @@ enum { BASE_EVERY = 1024 }; /* records of the journal */
 struct accounting {
     accounting_options o;
     metric_sums *metric_sums;
+    training_metrics *training; /* until the sums have it */
     journal *journal;
     accounting_totals totals;
     events *events;
@@ -109,9 +110,32 @@ static status files_open(accounting *l, int64_t step, error *err)
     return st;
 }
 
-static void accounting_write_events(accounting *l, float rate)
+/* One that is called as a mean of the step is that step's. */
+static bool is_told_number(const accounting *l, const metric_figure *f)
+{
+    for (size_t i = 0; i < l->totals.last_step.n; i++)
+        if (strcmp(l->totals.last_step.at[i].name, f->name) == 0)
+            return false;
+    return f->rows == 0 && isfinite(f->values[0]);
+}
+
+/* Numbers of the metrics of training, where the step ends an epoch: over all of it. */
+static void epoch_figures(accounting *l, metric_figures *ret)
+{
+    int64_t per_epoch = steps_per_epoch(&l->o.steps);
+    if (l->totals.step % per_epoch == 0)
+        (void)metric_sums_figures(l->metric_sums, l->totals.step / per_epoch - 1, ret); /* else there are none */
+}
+
+static void accounting_write_events(accounting *l, float rate, const metric_figures *figures)
 {
     const accounting_totals *t = &l->totals;
+    for (size_t i = 0; i < figures->n; i++) {
+        char *tag = xasprintf("training/%s", figures->at[i].name);
+        if (is_told_number(l, &figures->at[i]))
+            events_scalar(l->events, t->step, tag, (float)figures->at[i].values[0]);
+        free(tag);
+    }
     for (size_t i = 0; i < t->last_step.n; i++) {
         const char *name = t->last_step.at[i].name;
         char tag[64];
@@ -123,7 +147,7 @@ static void accounting_write_events(accounting *l, float rate)
     events_put(l->events);
 }
 
-static void write_line(accounting *l, float rate)
+static void write_line(accounting *l, float rate, const metric_figures *figures)
 {
     const accounting_totals *t = &l->totals;
     json_t *line = json_pack("{sI sI sf sf sf sI}", "step", (json_int_t)t->step, "epoch",
@@ -134,6 +158,9 @@ static void write_line(accounting *l, float rate)
         const char *name = t->last_step.at[i].name;
         json_object_set_new(line, name, json_real(metric_result(&t->last_step, name)));
     }
+    for (size_t i = 0; i < figures->n; i++)
+        if (is_told_number(l, &figures->at[i]))
+            json_object_set_new(line, figures->at[i].name, json_real(figures->at[i].values[0]));
     if (t->last_lost)
         json_object_set_new(line, "lost_slots", json_integer(t->last_lost));
     char *text = json_text(line);
@@ -162,10 +189,13 @@ static void accounting_tell(accounting *l)
 {
     int64_t step = l->totals.step;
     float rate = (float)accounting_rate(l);
+    metric_figures figures = {.n = 0};
+    epoch_figures(l, &figures);
     if (is_told(l, step) && step > l->line_told)
-        write_line(l, rate);
+        write_line(l, rate, &figures);
     if (is_told(l, step) && step > l->event_told)
-        accounting_write_events(l, rate);
+        accounting_write_events(l, rate, &figures);
+    metric_figures_fini(&figures);
 }
 
 /* --- steps --- */
@@ -205,7 +235,7 @@ static void update_speed(accounting *l)
 /* The sums now, and behind them once more what they do not hold yet: reading may begin here. */
 static void write_base(accounting *l)
 {
-    journal_base(l->journal, metric_sums_completed(l->metric_sums));
+    journal_base(l->journal, metric_sums_base(l->metric_sums));
     slot_report r;
     for (size_t at = 0; metric_sums_next_open(l->metric_sums, &at, &r);)
         journal_report(l->journal, &r);
@@ -263,11 +293,18 @@ int64_t accounting_settle(accounting *l, int64_t until)
 
 /* --- life --- */
 
+static training_metrics *move_training(accounting *l)
+{
+    training_metrics *training = l->training;
+    l->training = NULL;
+    return training;
+}
+
 static void take_record(void *user, const journal_record *r)
 {
     accounting *l = user;
     if (r->kind == JOURNAL_BASE && !l->metric_sums)
-        l->metric_sums = metric_sums_create(&l->o.steps, &r->base);
+        l->metric_sums = metric_sums_create(&l->o.steps, &r->base, move_training(l));
     if (r->kind == JOURNAL_REPORT)
         metric_sums_take(l->metric_sums, &r->report);
     bool anyway = r->kind == JOURNAL_CLOSED && r->report.step == metric_sums_completed(l->metric_sums)->step;
@@ -321,7 +358,11 @@ status accounting_open(const accounting_options *options, int64_t saved, int64_t
     l->lines = (appender)APPENDER_INIT;
     l->totals.first_loss = (double)NAN;
     l->start_us = l->mark_us = clock_us();
-    status st = files_open(l, step, err);
+    status st = options->recipe_bytes
+                    ? training_metrics_open(options->recipe, options->recipe_bytes, &l->training, err)
+                    : OK;
+    if (st == OK)
+        st = files_open(l, step, err);
     l->totals.wall_s = l->begin_wall_s; /* of what the journal tells */
     if (st == OK)
         st = read_journal(l, saved, step, err);
@@ -366,6 +407,7 @@ void accounting_close(accounting **l)
     events_close(&(*l)->events);
     journal_close(&(*l)->journal);
     metric_sums_destroy(&(*l)->metric_sums);
+    training_metrics_close(&(*l)->training);
     free(*l);
     *l = NULL;
 }
@@ -414,6 +456,11 @@ const metric_set *accounting_epoch(const accounting *l, int64_t epoch)
     bool is_complete = (epoch + 1) * steps_per_epoch(&l->o.steps) <= l->totals.step;
     const completed_steps *sums = metric_sums_completed(l->metric_sums);
     return is_complete ? &sums->epochs[epoch % METRIC_SUMS_EPOCHS] : &sums->epoch;
+}
+
+bool accounting_epoch_figures(accounting *l, int64_t epoch, metric_figures *ret)
+{
+    return metric_sums_figures(l->metric_sums, epoch, ret);
 }
 
 const accounting_totals *accounting_totals_of(const accounting *l)

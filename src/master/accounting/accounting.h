@@ -18,6 +18,7 @@
 #include "common/parts/steps.h"
 #include "common/store/events.h"
 #include "common/store/jobdir.h"
+#include "metric/metrics.h"
 #include "metric/reports.h"
 #include "optim/lr_sequence.h"
 
@@ -31,6 +32,8 @@ typedef struct accounting_options {
     const void *reductions_of;                            /* kept until accounting_close */
     int64_t summary_steps; /* >= 1 */
     int64_t total;         /* the step after the last one */
+    const void *recipe;    /* of the metrics of training (metric/training_metrics.h), while it is opened */
+    size_t recipe_bytes;   /* 0: nobody counts them */
     int64_t behind;        /* checkpoints so many steps before the newest are kept, and may be gone back to */
 } accounting_options;
 
@@ -85,6 +88,8 @@ double accounting_rate(const accounting *l); /* the learning rate of the last st
 const accounting_totals *accounting_totals_of(const accounting *l);
 /* Training metrics of an epoch, one of the last few; as far as they go if it is not complete. */
 const metric_set *accounting_epoch(const accounting *l, int64_t epoch);
+/* Those that slots counted, over one that is complete; false: there are none, or not of all of its batches. */
+bool accounting_epoch_figures(accounting *l, int64_t epoch, metric_figures *ret);
 events *accounting_events(accounting *l);
 
 /* Slots of the oldest incomplete step that did not report, as text. */

@@ -1,6 +1,7 @@
 #include "master/accounting/final_metrics.h"
 
 #include "common/base/alloc.h"
+#include "metric/figures.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,6 +16,20 @@ void final_metrics_put_duration(json_t *into, double seconds)
              (int)(us % 1000000));
     json_object_set_new(into, "training_duration", json_string(text));
     json_object_set_new(into, "training_duration_s", json_real(seconds));
+}
+
+void final_metrics_put_training(json_t *into, const metric_set *means, const metric_figures *figures)
+{
+    const char *name;
+    json_t *value, *all = json_object();
+    figures_put(all, means, figures ? figures : &(metric_figures){.n = 0});
+    json_object_foreach(all, name, value)
+    {
+        char *key = xasprintf("training_%s", name);
+        json_object_set(into, key, value);
+        free(key);
+    }
+    json_decref(all);
 }
 
 /* What an evaluation says of itself, beside its metrics. */

@@ -86,6 +86,24 @@ static void record_end(buf *b, journal_kind kind)
         p[HEAD - 4 + i] = (unsigned char)(crc >> (8 * i));
 }
 
+static void put_counts(buf *b, const epoch_counts *c)
+{
+    journal_put(b, c->bytes, 4);
+    buf_add(b, c->at, c->bytes);
+}
+
+/* Nothing where nothing was counted, as before there were any. */
+static void put_all_counts(buf *b, const completed_steps *s)
+{
+    size_t some = s->counts.bytes;
+    for (size_t i = 0; i < METRIC_SUMS_EPOCHS; i++)
+        some += s->epochs_counts[i].bytes;
+    for (size_t i = 0; some && i < METRIC_SUMS_EPOCHS; i++)
+        put_counts(b, &s->epochs_counts[i]);
+    if (some)
+        put_counts(b, &s->counts);
+}
+
 static void base_encode(buf *b, const completed_steps *s)
 {
     record_begin(b);
@@ -97,6 +115,7 @@ static void base_encode(buf *b, const completed_steps *s)
         journal_put_metrics(b, &s->epochs[i]);
     journal_put(b, (uint64_t)s->lost, 8);
     journal_put(b, (uint64_t)s->last_lost, 8);
+    put_all_counts(b, s);
     record_end(b, JOURNAL_BASE);
 }
 
@@ -148,6 +167,27 @@ static void get_metrics(cursor *c, metric_set *ret)
     }
 }
 
+static void get_counts(cursor *c, epoch_counts *ret)
+{
+    size_t n = (size_t)journal_get(c, 4);
+    c->bad |= n > c->left;
+    if (c->bad)
+        return;
+    *ret = (epoch_counts){c->at, n};
+    c->at += n;
+    c->left -= n;
+}
+
+/* All that is left. */
+static void get_report_counts(cursor *c, journal_record *ret)
+{
+    if (c->bad || !c->left)
+        return;
+    ret->counts = span_for_call(c->at, c->left);
+    ret->report.counts = &ret->counts;
+    c->left = 0;
+}
+
 static bool record_decode(journal_kind kind, const unsigned char *data, size_t bytes,
                           journal_record *ret)
 {
@@ -159,6 +199,7 @@ static bool record_decode(journal_kind kind, const unsigned char *data, size_t b
         ret->report.slot = (uint32_t)journal_get(&c, 4);
         ret->report.examples = (int64_t)journal_get(&c, 8);
         get_metrics(&c, &ret->report.metrics);
+        get_report_counts(&c, ret);
     } else if (kind == JOURNAL_BASE) {
         ret->base = (completed_steps){.step = step, .examples = (int64_t)journal_get(&c, 8)};
         get_metrics(&c, &ret->base.last_step);
@@ -169,6 +210,10 @@ static bool record_decode(journal_kind kind, const unsigned char *data, size_t b
             ret->base.lost = (int64_t)journal_get(&c, 8);
             ret->base.last_lost = (int64_t)journal_get(&c, 8);
         }
+        for (size_t i = 0; c.left && i < METRIC_SUMS_EPOCHS; i++)
+            get_counts(&c, &ret->base.epochs_counts[i]);
+        if (c.left)
+            get_counts(&c, &ret->base.counts);
     }
     bool known = kind == JOURNAL_REPORT || kind == JOURNAL_BASE || kind == JOURNAL_CLOSED;
     return known && !c.bad && !c.left && step >= 0;
@@ -364,6 +409,7 @@ void journal_report(journal *j, const slot_report *r)
     journal_put(&j->record, r->slot, 4);
     journal_put(&j->record, (uint64_t)r->examples, 8);
     journal_put_metrics(&j->record, &r->metrics);
+    buf_add(&j->record, span_data(r->counts), span_bytes(r->counts));
     record_end(&j->record, JOURNAL_REPORT);
     bool is_first = !j->file.waiting.size;
     append(j);

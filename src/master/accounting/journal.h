@@ -6,7 +6,7 @@
  * and a CRC-32C of both and of what it says, numbers little-endian:
  *
  *     BASE     the sums so far
- *     REPORT   one slot: step, slot, examples, metrics
+ *     REPORT   one slot: step, slot, examples, metrics, and what it counted of the metrics of training
  *     CLOSED   the step entered the accounts although reports were missing
  *
  * A record is written, with one write, before anything follows from it, so it outlives the master
@@ -65,6 +65,7 @@ typedef enum journal_kind { JOURNAL_BASE = 1, JOURNAL_REPORT, JOURNAL_CLOSED } j
 typedef struct journal_record {
     journal_kind kind;
     slot_report report; /* JOURNAL_CLOSED: its step alone */
+    span counts;        /* the report's, for the visit; like those of the base */
     completed_steps base;
     size_t begin, end; /* where it lies in the file */
 } journal_record;

@@ -13,8 +13,15 @@
 
 #include "common/parts/steps.h"
 #include "metric/reports.h"
+#include "metric/training_metrics.h"
 
 enum { METRIC_SUMS_EPOCHS = 8 }; /* a checkpoint is fewer epochs behind the reports */
+
+/* What the metrics of training counted in an epoch, as training_metrics_save has it. Borrowed. */
+typedef struct epoch_counts {
+    const void *at;
+    size_t bytes; /* 0: nothing */
+} epoch_counts;
 
 /* All there is to know of the steps complete. */
 typedef struct completed_steps {
@@ -25,11 +32,14 @@ typedef struct completed_steps {
     metric_set last_step;
     metric_set epoch;                /* of the epoch under way, as far as it goes */
     metric_set epochs[METRIC_SUMS_EPOCHS]; /* [epoch % METRIC_SUMS_EPOCHS] of those complete */
+    epoch_counts counts;             /* as `epoch`; only metric_sums_base tells it */
+    epoch_counts epochs_counts[METRIC_SUMS_EPOCHS];
 } completed_steps;
 
 typedef struct metric_sums metric_sums;
 
-metric_sums *metric_sums_create(const steps *s, const completed_steps *from);
+/* `training` counts what slots count of the metrics of training, and is the sums' from now on; NULL: nobody does. */
+metric_sums *metric_sums_create(const steps *s, const completed_steps *from, training_metrics *training);
 void metric_sums_destroy(metric_sums **t);
 
 /* The sums at a step of which nothing but its number is known. */
@@ -43,10 +53,15 @@ bool metric_sums_take(metric_sums *t, const slot_report *r);
 bool metric_sums_advance(metric_sums *t, bool anyway);
 
 const completed_steps *metric_sums_completed(const metric_sums *t);
+/* The same with `counts`, until the next call. */
+const completed_steps *metric_sums_base(metric_sums *t);
+/* The figures of the metrics of training over an epoch that is complete, one of the last few; false: nobody counts
+ * them, or not all of its slots were counted by these metrics. */
+bool metric_sums_figures(metric_sums *t, int64_t epoch, metric_figures *ret);
 /* A step a report came for, the highest: all steps before it are in the weights. -1: none. */
 int64_t metric_sums_highest(const metric_sums *t);
 bool metric_sums_has(const metric_sums *t, int64_t step, uint32_t slot);
-/* The reports taken of steps not complete: *at counts them from 0; false: no more. */
+/* The reports taken of steps not complete: *at counts them from 0; false: no more. What they counted is borrowed. */
 bool metric_sums_next_open(const metric_sums *t, size_t *at, slot_report *ret);
 
 #endif

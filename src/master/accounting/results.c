@@ -117,7 +117,7 @@ static status read_back(results *r, int64_t step, error *err)
         free(path);
         TRY(st);
         if (!is_there && (n + 1) * per_epoch == step && r->o.evaluates)
-            TRY(results_epoch(r, step, &(metric_set){.n = 0}, 0, err));
+            TRY(results_epoch(r, step, &(results_training){&(metric_set){.n = 0}, &(metric_figures){.n = 0}}, 0, err));
         if (!is_there)
             return (n + 1) * per_epoch < step && r->o.plateau.is_used ? lose_epoch(r, n, err) : OK;
         if (metrics && can_be_judged(r, (n + 1) * per_epoch)) {
@@ -166,16 +166,6 @@ static json_t *number_or_null(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-static void results_put_metrics(json_t *into, const char *prefix, const metric_set *m)
-{
-    for (size_t i = 0; i < m->n; i++) {
-        char key[96];
-        double value = metric_result(m, m->at[i].name);
-        snprintf(key, sizeof key, "%s_%s", prefix, m->at[i].name);
-        json_object_set_new(into, key, number_or_null(value));
-    }
-}
-
 static status write_epoch(const results *r, const epoch *e, error *err)
 {
     char name[64];
@@ -183,12 +173,12 @@ static status write_epoch(const results *r, const epoch *e, error *err)
     return jobdir_write_json(r->o.dir, name, e->metrics, err);
 }
 
-status results_epoch(results *r, int64_t step, const metric_set *training, double wall_s, error *err)
+status results_epoch(results *r, int64_t step, const results_training *training, double wall_s, error *err)
 {
     int64_t number = step / steps_per_epoch(&r->o.steps) - 1;
     json_t *metrics = json_pack("{sI sI}", "epoch", (json_int_t)number, "step", (json_int_t)step);
     final_metrics_put_duration(metrics, wall_s);
-    results_put_metrics(metrics, "training", training);
+    final_metrics_put_training(metrics, training->means, training->figures);
     status st = write_epoch(r, &(epoch){.number = number, .metrics = metrics}, err);
     if (st == OK)
         epoch_add(r, number, step, metrics);
@@ -463,9 +453,23 @@ static json_t *summary_of(const results *r, const results_end *e, const char *di
     return s;
 }
 
-static status write_metrics(const results *r, const json_t *summary, error *err)
+/* Where nobody evaluates, epochs have no files of their own. */
+static json_t *last_epoch(const results *r, const results_end *e)
 {
-    json_t *m = r->n_epochs ? json_deep_copy(r->epochs[r->n_epochs - 1].metrics) : json_object();
+    int64_t epochs = e->totals->step / steps_per_epoch(&r->o.steps);
+    if (r->n_epochs)
+        return json_deep_copy(r->epochs[r->n_epochs - 1].metrics);
+    json_t *m = json_object();
+    if (!r->o.evaluates && epochs > 0) {
+        json_object_set_new(m, "epoch", json_integer(epochs - 1));
+        final_metrics_put_training(m, &e->totals->last_epoch, e->figures);
+    }
+    return m;
+}
+
+static status write_metrics(const results *r, const results_end *e, const json_t *summary, error *err)
+{
+    json_t *m = last_epoch(r, e);
     final_metrics_put_duration(m, json_number_value(json_object_get(summary, "wall_s")));
     final_metrics_put_best(m, metrics_of(r, r->standing.best_epoch));
     if (r->standing.best_step >= 0)
@@ -483,7 +487,7 @@ status results_finish(results *r, const results_end *end, error *err)
     json_t *summary = summary_of(r, end, digest);
     status st = put_skipped(r, end->steps_done, summary, err);
     if (st == OK)
-        st = write_metrics(r, summary, err);
+        st = write_metrics(r, end, summary, err);
     if (st == OK)
         st = jobdir_write_json(r->o.dir, "summary.json", summary, err);
     json_decref(summary);

@@ -14,6 +14,7 @@
 #include "common/store/checkpoint.h"
 #include "master/accounting/accounting.h"
 #include "metric/goal.h"
+#include "metric/metrics.h"
 #include "optim/plateau.h"
 
 typedef struct results results;
@@ -34,8 +35,14 @@ typedef struct results_options {
 MUST_USE status results_open(const results_options *options, int64_t step, results **ret, error *err);
 void results_close(results **r);
 
+/* What training measured in an epoch: means, and figures of metrics, which may be empty. */
+typedef struct results_training {
+    const metric_set *means;
+    const metric_figures *figures;
+} results_training;
+
 /* The epoch that ends at `step` is trained, and its checkpoint is committed. */
-MUST_USE status results_epoch(results *r, int64_t step, const metric_set *training, double wall_s, error *err);
+MUST_USE status results_epoch(results *r, int64_t step, const results_training *training, double wall_s, error *err);
 
 /* Looks for evaluations; *ret_stop: patience is over. */
 MUST_USE status results_poll(results *r, bool *ret_stop, error *err);
@@ -55,6 +62,7 @@ typedef struct results_end {
     const accounting_totals *totals;
     int64_t steps_done, batches_applied;
     int64_t lanes, workers, ps, restarts;
+    const metric_figures *figures;      /* of the last epoch that is complete; NULL: none */
 } results_end;
 
 /* The mean loss of the last epoch, as far as it went. NaN: nothing was reported. */

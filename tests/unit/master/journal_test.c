@@ -77,7 +77,7 @@ static journal *open_at(const char *path, int64_t saved, int64_t until, bool exp
 static void write_steps(journal *j, int64_t n)
 {
     completed_steps zero = {.step = 0};
-    metric_sums *t = metric_sums_create(&job, &zero);
+    metric_sums *t = metric_sums_create(&job, &zero, NULL);
     for (int64_t step = 0; step < n; step++) {
         for (uint32_t slot = step == 5; slot < steps_slots(&job, step); slot++) {
             slot_report r = report_of(step, slot);

@@ -41,7 +41,8 @@ void results_end_epoch(const accounts *b, results *r, int epoch)
     metric_add(&training, "loss", 3.0, 4.0);
     metric_add(&training, "accuracy", 1.0, 4.0);
     accounts_commit(b, (epoch + 1) * PER_EPOCH, (float)epoch);
-    must(results_epoch(r, (epoch + 1) * PER_EPOCH, &training, 1.5, &err), &err);
+    results_training measured = {&training, &(metric_figures){.n = 0}};
+    must(results_epoch(r, (epoch + 1) * PER_EPOCH, &measured, 1.5, &err), &err);
 }
 
 void results_evaluate(const accounts *b, int epoch, const char *loss, const char *accuracy)

@@ -11,6 +11,7 @@
 #include "common/base/json.h"
 #include "common/base/rng.h"
 #include "metric/metrics.h"
+#include "metric/training_metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -343,6 +344,139 @@ static void test_any_split_and_order_give_the_same_bits(void **state)
     for_each_case(check_splits);
 }
 
+/* --- training: by slots, in any order, and over a base now and then --- */
+
+static training_metrics *open_training(const buf *recipe)
+{
+    training_metrics *m = NULL;
+    error err = ERROR_INIT;
+    if (training_metrics_open(recipe->data, recipe->size, &m, &err) != OK)
+        fail_msg("%s", err.text);
+    return m;
+}
+
+static void add_slot(training_metrics *lane, const metric_batch *b, training_metrics *epoch)
+{
+    buf counts = BUF_INIT;
+    error err = ERROR_INIT;
+    if (training_metrics_count(lane, b, &counts, &err) != OK)
+        fail_msg("%s", err.text);
+    assert_true(training_metrics_add(epoch, counts.data, counts.size));
+    buf_fini(&counts);
+}
+
+/* What a journal keeps of it, read by another master. */
+static training_metrics *kept(const buf *recipe, training_metrics *m)
+{
+    buf base = BUF_INIT;
+    training_metrics *other = open_training(recipe);
+    training_metrics_save(m, &base);
+    assert_true(training_metrics_add(other, base.data, base.size));
+    assert_int_equal(training_metrics_slots(other), training_metrics_slots(m));
+    buf_fini(&base);
+    training_metrics_close(&m);
+    return other;
+}
+
+static void check_same_figures(metric_list *whole, training_metrics *epoch)
+{
+    metric_figures all = {.at = NULL}, some = {.at = NULL};
+    metrics_figures(whole, &all);
+    training_metrics_figures(epoch, &some);
+    assert_true(some.n > 0);
+    for (size_t i = 0; i < some.n; i++) {
+        const metric_figure *f = metric_figures_find(&all, some.at[i].name);
+        assert_non_null(f);
+        assert_int_equal(f->rows, some.at[i].rows);
+        assert_int_equal(f->columns, some.at[i].columns);
+        assert_memory_equal(f->values, some.at[i].values,
+                            (size_t)((f->rows ? f->rows : 1) * f->columns) * sizeof(double));
+    }
+    metric_figures_fini(&all);
+    metric_figures_fini(&some);
+}
+
+static void check_training(const scene *s, metric_list *whole)
+{
+    buf recipe = BUF_INIT, left = BUF_INIT;
+    draws d = {.r = rng_make(22, RNG_TEST, (uint64_t)s->n)};
+    int64_t slots = 0;
+    assert_int_equal(training_recipe_make(s->options, s->n, &s->source, &recipe, &left, NULL), OK);
+    for (size_t i = 0; i < s->n; i++)
+        if (!metrics_stays_small(s->options[i].kind))
+            assert_non_null(strstr(left.data, s->options[i].name ? s->options[i].name : s->options[i].kind));
+    if (recipe.size) {
+        training_metrics *lane = open_training(&recipe), *epoch = open_training(&recipe);
+        for (int64_t first = 0, size; first < s->all.examples; first += size, slots++) {
+            int64_t rest = s->all.examples - first;
+            size = 1 + (int64_t)below(&d, 9);
+            size = size < rest ? size : rest;
+            metric_batch b = part_of(s, first, size);
+            add_slot(lane, &b, epoch);
+            if (below(&d, 4) == 0)
+                epoch = kept(&recipe, epoch);
+        }
+        assert_int_equal(training_metrics_slots(epoch), slots);
+        check_same_figures(whole, epoch);
+        training_metrics_close(&lane);
+        training_metrics_close(&epoch);
+    }
+    buf_fini(&recipe);
+    buf_fini(&left);
+}
+
+static void test_training_counts_by_slots(void **state)
+{
+    (void)state;
+    for_each_case(check_training);
+}
+
+/* What is cut, longer, changed or of another recipe is not taken, and of a recipe that is cut or changed nothing
+ * worse comes than a refusal. */
+static void test_damaged_counts_and_recipes(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"B-x", "I-x"};
+    static const metric_source rows = {.input = METRIC_CLASSES, .classes = 2, .labels = 3, .words = words};
+    const metric_options listed[] = {{.kind = "f1"}, {.kind = "span_f1"}, {.kind = "entropy", .name = "h"}};
+    const float scores[12] = {1.0f, 0.5f, 0.25f, 2.0f};
+    const int64_t labels[6] = {0, 1, 1};
+    buf recipe = BUF_INIT, left = BUF_INIT, counts = BUF_INIT;
+    assert_int_equal(training_recipe_make(listed, COUNT_OF(listed), &rows, &recipe, &left, NULL), OK);
+    assert_int_equal(left.size, 0);
+    training_metrics *m = open_training(&recipe), *epoch = open_training(&recipe);
+    const metric_batch batch = {.examples = 2, .scores = scores, .labels = labels};
+    assert_int_equal(training_metrics_count(m, &batch, &counts, NULL), OK);
+    for (size_t n = 0; n < counts.size; n++)
+        assert_false(training_metrics_add(epoch, counts.data, n));
+    buf_add(&counts, "x", 1);
+    assert_false(training_metrics_add(epoch, counts.data, counts.size));
+    counts.data[0] ^= 1;
+    assert_false(training_metrics_add(epoch, counts.data, counts.size - 1));
+    assert_int_equal(training_metrics_slots(epoch), 0);
+    for (size_t n = 0; n < recipe.size; n++) {
+        training_metrics *none = NULL;
+        error err = ERROR_INIT;
+        assert_int_equal(training_metrics_open(recipe.data, n, &none, &err), E_PROTOCOL);
+    }
+    for (size_t i = 0; i < recipe.size; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            training_metrics *other = NULL;
+            error err = ERROR_INIT;
+            recipe.data[i] ^= (char)(1 << bit);
+            if (training_metrics_open(recipe.data, recipe.size, &other, &err) == OK)
+                training_metrics_close(&other);
+            else
+                assert_true(err.text[0]);
+            recipe.data[i] ^= (char)(1 << bit);
+        }
+    training_metrics_close(&m);
+    training_metrics_close(&epoch);
+    buf_fini(&recipe);
+    buf_fini(&left);
+    buf_fini(&counts);
+}
+
 /* --- edges --- */
 
 static const metric_source two_classes = {.input = METRIC_CLASSES, .classes = 2, .labels = 1};
@@ -515,6 +649,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden),
         cmocka_unit_test(test_any_split_and_order_give_the_same_bits),
+        cmocka_unit_test(test_training_counts_by_slots),
+        cmocka_unit_test(test_damaged_counts_and_recipes),
         cmocka_unit_test(test_no_examples),
         cmocka_unit_test(test_reset_forgets),
         cmocka_unit_test(test_scores_that_are_not_finite_are_refused),

@@ -3,8 +3,8 @@
  * in rows as long as those of the longest batch.
  * Threads: one at a time.
  */
-#ifndef TEQUIO_EVALUATOR_ARC_ROWS_H
-#define TEQUIO_EVALUATOR_ARC_ROWS_H
+#ifndef TEQUIO_MODEL_ARC_ROWS_H
+#define TEQUIO_MODEL_ARC_ROWS_H
 
 #include "data/data.h"
 #include "graph/graph.h"
@@ -17,6 +17,8 @@ typedef struct arc_rows {
     const char *heads, *tags;      /* the fields */
     const char *parts_of_speech;   /* likewise; NULL: there is none */
     int64_t ignore_index;
+    bool by_labels;                /* a place begins a word if it has a head; else the data say which do, by the
+                                    * example's number, which a batch that was shuffled does not tell */
     int64_t row;                   /* places of a row */
     const char *const *pos_words;  /* of parts of speech; NULL: they have none */
     int64_t n_pos_words;

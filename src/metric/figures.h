@@ -1,11 +1,11 @@
 /*
- * What an evaluation found, as JSON: means (metric.h) and the figures of listed metrics. A figure takes the
- * place of a mean of its name.
+ * What an evaluation, or an epoch of training, found, as JSON: means (metric.h) and the figures of listed metrics. A
+ * figure takes the place of a mean of its name.
  *
  * Threads: pure functions.
  */
-#ifndef TEQUIO_EVALUATOR_FIGURES_H
-#define TEQUIO_EVALUATOR_FIGURES_H
+#ifndef TEQUIO_METRIC_FIGURES_H
+#define TEQUIO_METRIC_FIGURES_H
 
 #include "metric/metric.h"
 #include "metric/metrics.h"

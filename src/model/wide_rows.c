@@ -1,5 +1,5 @@
 /* See wide_rows.h. */
-#include "evaluator/wide_rows.h"
+#include "model/wide_rows.h"
 
 #include "common/base/alloc.h"
 

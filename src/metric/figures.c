@@ -1,5 +1,5 @@
 /* See figures.h. */
-#include "evaluator/figures.h"
+#include "metric/figures.h"
 
 #include <math.h>
 

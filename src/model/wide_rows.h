@@ -3,8 +3,8 @@
  * opened for one length.
  * Threads: one at a time.
  */
-#ifndef TEQUIO_EVALUATOR_WIDE_ROWS_H
-#define TEQUIO_EVALUATOR_WIDE_ROWS_H
+#ifndef TEQUIO_MODEL_WIDE_ROWS_H
+#define TEQUIO_MODEL_WIDE_ROWS_H
 
 #include <stddef.h>
 #include <stdint.h>

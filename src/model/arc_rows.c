@@ -1,5 +1,5 @@
 /* See arc_rows.h. */
-#include "evaluator/arc_rows.h"
+#include "model/arc_rows.h"
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
@@ -103,7 +103,10 @@ static void copy_parts_of_speech(const arc_rows *r, const data_batch *batch, int
 static void decode(arc_rows *r, int64_t example, const arc_scores *s, int64_t row)
 {
     int64_t at = row * r->row;
-    arc_rows_words(r->data, example, s->places, r->is_word);
+    if (!r->by_labels)
+        arc_rows_words(r->data, example, s->places, r->is_word);
+    for (int64_t i = 0; i < s->places && r->by_labels; i++)
+        r->is_word[i] = r->labels[TRUE_HEADS][at + i] != r->ignore_index;
     arcs_decode(s, r->is_word, r->labels[HEADS] + at, r->labels[TAGS] + at, r->scores + at);
     for (int64_t i = at + s->places; i < at + r->row; i++) {
         r->labels[HEADS][i] = r->labels[TAGS][i] = ARC_NO_HEAD;

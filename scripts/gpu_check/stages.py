@@ -206,6 +206,26 @@ def devices(example):
     return run
 
 
+AUGMENT = {"dataset_reader.augment": {"shift": 2, "flip": True, "random_erasing": {}, "mixup": {}}}
+
+
+def augmentation(example):
+    """Images that the GPU changes beside images that the host does: what steps take, and that weights are the same."""
+    def run(w):
+        told = {"example": example}
+        for where, env in (("device", {}), ("host", {"TEQUIO_CUDA_AUGMENT": "0"})):
+            over = {**w.data(example), **AUGMENT}
+            said = w.tequio("bench", "devices", example, "--device", "cuda:0", "-o", json.dumps(over),
+                            "--samples", w.samples, "--json", env=env)
+            trained = w.train(example, [0], {**few(w.steps), **AUGMENT}, env=env)
+            told[where] = {"report": parsed(said), "params_sha256": trained.params,
+                           "examples_per_s_of_training": trained.summary["examples_per_s"]}
+        if told["device"]["params_sha256"] != told["host"]["params_sha256"]:
+            w.complain(f"{example}: other weights where the GPU changes images than where the host does")
+        return told
+    return run
+
+
 def weights(model, precision):
     def run(w):
         steps, config = {"trainer.max_steps": 6, "trainer.precision": precision}, w.config(model, precision)
@@ -338,6 +358,7 @@ def all_stages(lease, has_tests, chip=90):
         table += [Stage("jobs", f"jobs: {file}", 45, job(file, metric, least, most)),
                   Stage("halves", f"halves: {file}", 45, halves(file)),
                   Stage("figures", f"figures: devices of {file}", 15, devices(file))]
+    table.append(Stage("figures", f"figures: augmentation of {next(examples())[0]}", 30, augmentation(next(examples())[0])))
     table.append(Stage("several", "several", 5, several(next(examples())[0])))
     table += [s for s in tests if s.phase == "sanitizer"]
     pace = float(setting("PACE", 1))

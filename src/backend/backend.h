@@ -54,6 +54,8 @@ typedef struct backend_group backend_group;     /* devices with a way between th
 typedef struct backend_stopwatch backend_stopwatch;
 struct update_part;                             /* optim/update.h */
 struct update_span;
+struct finish_form;                             /* data/finish.h */
+struct finish_draw;
 
 /* What one member of a group sends to another, and what it gets from there; either may be nothing. */
 typedef struct backend_exchange {
@@ -103,6 +105,11 @@ typedef struct backend_queue_ops {
      * and aligned to 16. */
     MUST_USE status (*expand)(backend *b, float *dst, const uint8_t *from, size_t n,
                               const backend_bytes *meaning, error *err);
+    /* Whether images are to be finished there: else the host does it. */
+    bool (*finishes)(void);
+    /* dst: n images as data/finish.h makes them of `from`, by COMPUTE, bit for bit. All on the device but the form. */
+    MUST_USE status (*finish)(backend *b, void *dst, const void *from, const struct finish_form *form,
+                              const struct finish_draw *draws, int64_t n, error *err);
     /* Lets the device copy from and to memory that is not of SPACE_HOST, without a detour. */
     MUST_USE status (*pin)(backend *b, void *p, size_t bytes, error *err);
     void (*unpin)(backend *b, void *p);

@@ -148,10 +148,15 @@ static void crop(const augment *a, const picture_draws *draws, const data_field 
         crop_floats(&w, f, image, (float)a->changes.fill);
 }
 
+bool augment_crops(const augment *a, const data_field *f)
+{
+    return a->changes.pads && !f->is_viewed && augment_takes(f);
+}
+
 void augment_paint(const augment *a, const picture_draws *draws, const data_field *f, void *image, void *room)
 {
     const picture_planes p = {image, (int32_t)f->dim[0], (int32_t)f->dim[2], (int32_t)f->dim[1]};
-    if (a->changes.pads && !f->is_viewed)
+    if (augment_crops(a, f))
         crop(a, draws, f, image);
     if (augment_is_picture(f))
         picture_changes_colours(&a->changes, draws, &p, room);
@@ -193,6 +198,11 @@ static data_field as_image(const data_field *f)
     return image;
 }
 
+static uint8_t background_byte(const data_field *f)
+{
+    return (uint8_t)(f->bytes.background < 0 ? 0 : f->bytes.background);
+}
+
 void augment_apply(const augment *a, const rng *draws, int64_t i, const data_field *field,
                    const void *in, void *out)
 {
@@ -206,7 +216,7 @@ void augment_apply(const augment *a, const rng *draws, int64_t i, const data_fie
     else
         mirror_floats(f, in, out);
     if (a->shift > 0 && f->dtype == DT_U8)
-        crop_bytes(&w, f, out, (uint8_t)(f->bytes.background < 0 ? 0 : f->bytes.background));
+        crop_bytes(&w, f, out, background_byte(f));
     else if (a->shift > 0)
         crop_floats(&w, f, out, f->background);
 }
@@ -236,4 +246,65 @@ void augment_erase(const augment *a, const picture_draws *draws, const data_fiel
         erase_bytes(f, &b, image, (uint8_t)f->bytes.background);
     else
         erase_floats(f, &b, image, f->background);
+}
+
+/* --- what a device does --- */
+
+bool augment_crops_last(const augment *a, const data_field *f)
+{
+    return augment_crops(a, f) && !(picture_changes_paint(&a->changes) && augment_is_picture(f));
+}
+
+bool augment_finishes(const augment *a, const data_field *f)
+{
+    return (augment_is_on(a) && augment_moves(f)) || augment_erases(a, f) || augment_crops_last(a, f);
+}
+
+bool augment_can_finish(const data_field *f)
+{
+    return augment_moves(f) && !f->varies && data_field_elements(f) <= INT32_MAX;
+}
+
+finish_form augment_form(const augment *a, const data_field *f)
+{
+    data_field image = as_image(f);
+    bool means = f->bytes.channels > 0, stays = f->dtype == DT_U8 && !means;
+    finish_form form = {.kind = means ? FINISH_BYTES : stays ? FINISH_PIXELS : FINISH_FLOATS,
+                        .planes = (uint32_t)image.dim[0],
+                        .height = (uint32_t)image.dim[1],
+                        .width = (uint32_t)image.dim[2],
+                        .planes_a_channel = (uint32_t)image.dim[0],
+                        .fill = a->changes.fill,
+                        .background = stays ? background_byte(f) : f->background,
+                        .erased = stays ? (uint8_t)f->bytes.background : f->background};
+    _Static_assert((int)DATA_CHANNELS == (int)FINISH_CHANNELS, "what bytes mean");
+    for (int32_t c = 0; c < f->bytes.channels; c++) {
+        form.planes_a_channel = (uint32_t)(image.dim[0] / f->bytes.channels);
+        form.scale[c] = f->bytes.scale[c];
+        form.offset[c] = f->bytes.offset[c];
+    }
+    return form;
+}
+
+/* A motion farther than the image is as good as one that is just as far. */
+static int32_t at_most(int64_t far, int64_t size)
+{
+    return (int32_t)(far < -size ? -size : far > size ? size : far);
+}
+
+finish_draw augment_draw(const augment *a, const rng *motions, const picture_draws *changes, const data_field *f)
+{
+    data_field image = as_image(f);
+    int32_t height = (int32_t)image.dim[1], width = (int32_t)image.dim[2];
+    motion m = draw(a, motions, changes->place);
+    picture_box b;
+    finish_draw d = {.dx = at_most(m.dx, width), .dy = at_most(m.dy, height), .is_mirrored = m.flip};
+    if (augment_crops_last(a, f)) {
+        b = picture_changes_window(&a->changes, changes, width, height, width, height);
+        d.left = b.x;
+        d.top = b.y;
+    }
+    if (augment_erases(a, f) && picture_changes_erased(&a->changes, changes, width, height, &b))
+        d.erased = (finish_box){b.x, b.y, b.width, b.height};
+    return d;
 }

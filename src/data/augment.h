@@ -15,6 +15,7 @@
 #include "common/base/rng.h"
 #include "common/config/config.h"
 #include "data/data.h"
+#include "data/finish.h"
 
 typedef struct augment {
     int64_t shift;      /* at most so many pixels each way */
@@ -51,5 +52,19 @@ void augment_apply(const augment *a, const rng *draws, int64_t i, const data_fie
 /* Whether a rectangle of such a field may be erased, and doing so, in place. */
 bool augment_erases(const augment *a, const data_field *f);
 void augment_erase(const augment *a, const picture_draws *draws, const data_field *f, void *image);
+
+/* --- where a device finishes images (finish.h) --- */
+
+/* Whether random_crop is such a field's, here. */
+bool augment_crops(const augment *a, const data_field *f);
+/* ... and may come last of what is done to its bytes: else colours, which are the host's, come behind it. */
+bool augment_crops_last(const augment *a, const data_field *f);
+/* Whether anything of it is left for a device, and whether one can do it. */
+bool augment_finishes(const augment *a, const data_field *f);
+bool augment_can_finish(const data_field *f);
+/* Of a field as it goes up; bytes that mean numbers have DT_U8. */
+finish_form augment_form(const augment *a, const data_field *f);
+/* What augment_paint (if it crops last), augment_apply and augment_erase would do with the same draws. */
+finish_draw augment_draw(const augment *a, const rng *motions, const picture_draws *changes, const data_field *f);
 
 #endif

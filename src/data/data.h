@@ -20,6 +20,7 @@
 #include "common/parts/permute.h"
 #include "common/parts/steps.h"
 #include "common/store/facts.h"
+#include "data/finish.h"
 #include "data/pictures/changes.h"
 
 enum { DATA_FIELDS = 8 };
@@ -165,6 +166,7 @@ typedef struct data_batch {
     size_t n_fields;
     const data_field *fields;       /* loader_fields, or these of that length */
     const void *data[DATA_FIELDS];  /* [slot.n, field shape...], row-major */
+    const finish_draw *draws[DATA_FIELDS]; /* [slot.n] of images that are to be finished; else NULL */
 } data_batch;
 
 typedef struct bucketing bucketing; /* bucketing.h */
@@ -183,7 +185,8 @@ typedef struct loader_options {
     size_t depth;                   /* buffers in the ring, >= 2 */
     int workers;                    /* threads that read ahead, and share the examples of a batch; 0: batches are made
                                      * when they are taken */
-    bool bytes;                     /* leave bytes as they are, where augmentation can too */
+    bool bytes;                     /* leave bytes as they are, where augmentation can too, or... */
+    bool unfinished;                /* ... where what would need numbers is left to who takes the batches (finish.h) */
 } loader_options;
 
 /*
@@ -201,6 +204,17 @@ size_t loader_bytes(const loader_options *options);
 
 /* The dataset's; those that stay bytes have type DT_U8. */
 const data_field *loader_fields(const loader *l, size_t *ret_n);
+/* From what the images of a field are to be finished; NULL: they are. */
+const finish_form *loader_form(const loader *l, size_t field);
+
+/* Who does what of `augment`, words with commas between, and what of an example goes up to a device in bytes. */
+typedef struct loader_work {
+    buf host, device;
+    size_t up;
+} loader_work;
+
+void loader_work_of(const loader_options *options, loader_work *ret);
+void loader_work_fini(loader_work *w);
 
 /* Ask for a batch ahead of use; dropped silently when the ring is full or it is there already.
  * A batch asked for but never taken leaves the ring once a later one has been taken. */

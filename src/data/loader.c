@@ -26,7 +26,7 @@ typedef enum buffer_state { FREE, WANTED, CHOOSING, FILLING, MIXING, READY, TAKE
 
 typedef struct buffer {
     data_batch batch; /* first: loader_release gets here by its address */
-    void *data[DATA_FIELDS];
+    made to;
     data_field cut[DATA_FIELDS];    /* the fields, of the batch's length */
     int64_t *examples;              /* [batch_size] */
     buffer_state state;
@@ -92,7 +92,7 @@ static status read_row(const loader *l, buffer *b, char *scratch, int64_t first,
 {
     status st = OK;
     for (*ret_at = first; st == OK && *ret_at < end; ++*ret_at)
-        st = making_read(&l->making, &b->batch, b->examples[*ret_at], *ret_at, b->data, scratch, err);
+        st = making_read(&l->making, &b->batch, b->examples[*ret_at], *ret_at, &b->to, scratch, err);
     *ret_at -= st != OK;
     return st;
 }
@@ -194,7 +194,7 @@ static void mix_unlocked(loader *l, buffer *b, char *scratch)
 {
     b->state = MIXING;
     pthread_mutex_unlock(&l->lock);
-    making_mix(&l->making, &b->batch, b->data, scratch);
+    making_mix(&l->making, &b->batch, &b->to, scratch);
     pthread_mutex_lock(&l->lock);
 }
 
@@ -261,6 +261,14 @@ static status create_scratch(const loader *l, char **ret, error *err)
     return OK;
 }
 
+static status create_draws(const loader *l, size_t field, buffer *b, error *err)
+{
+    void *p = NULL;
+    TRY(mem_alloc((size_t)l->options.batch_size * sizeof(finish_draw), "what is drawn for a batch", &p, err));
+    b->batch.draws[field] = b->to.draws[field] = p;
+    return OK;
+}
+
 static status create_buffer(const loader *l, buffer *b, error *err)
 {
     const making *m = &l->making;
@@ -270,8 +278,10 @@ static status create_buffer(const loader *l, buffer *b, error *err)
         if (!room_of(&l->options, l->options.batch_size, &m->fields[f], &all))
             return FAIL(err, E_NOMEM, "a batch of %lld examples is larger than memory",
                         (long long)l->options.batch_size);
-        TRY(mem_alloc(all, "a batch of examples", &b->data[f], err));
-        b->batch.data[f] = b->data[f];
+        TRY(mem_alloc(all, "a batch of examples", &b->to.data[f], err));
+        b->batch.data[f] = b->to.data[f];
+        if (m->unfinished[f])
+            TRY(create_draws(l, f, b, err));
     }
     TRY(mem_alloc((size_t)l->options.batch_size * sizeof *b->examples, "a batch of examples", &p, err));
     b->examples = p;
@@ -304,7 +314,8 @@ size_t loader_bytes(const loader_options *o)
     size_t chosen = (size_t)largest_batch(o) * sizeof(int64_t); /* which examples a batch has */
     bool fits = size_add(each, making_scratch(&m), &each) && size_mul(each, (size_t)o->workers + 1, &at_a_time);
     for (size_t f = 0; f < m.n_fields && fits; f++)
-        fits = room_of(o, largest_batch(o), &m.fields[f], &one) && size_add(batch, one, &batch);
+        fits = room_of(o, largest_batch(o), &m.fields[f], &one) && size_add(batch, one, &batch) &&
+               size_add(batch, m.unfinished[f] ? (size_t)largest_batch(o) * sizeof(finish_draw) : 0, &batch);
     fits = fits && size_add(batch, chosen, &batch);
     return fits && size_mul(batch, o->depth, &all) && size_add(all, at_a_time, &all) ? all : SIZE_MAX;
 }
@@ -349,8 +360,10 @@ void loader_destroy(loader **l)
         mem_free(p->threads[i].scratch);
     free(p->threads);
     for (size_t i = 0; i < p->options.depth; i++) {
-        for (size_t f = 0; f < p->making.n_fields; f++)
-            mem_free(p->ring[i].data[f]);
+        for (size_t f = 0; f < p->making.n_fields; f++) {
+            mem_free(p->ring[i].to.data[f]);
+            mem_free(p->ring[i].to.draws[f]);
+        }
         mem_free(p->ring[i].scratch);
         mem_free(p->ring[i].examples);
     }
@@ -368,6 +381,11 @@ const data_field *loader_fields(const loader *l, size_t *ret_n)
 {
     *ret_n = l->making.n_fields;
     return l->making.fields;
+}
+
+const finish_form *loader_form(const loader *l, size_t field)
+{
+    return l->making.unfinished[field] ? &l->making.forms[field] : NULL;
 }
 
 static bool slot_fits(const loader *l, const step_slot *slot)

@@ -14,7 +14,8 @@ static size_t scratch_bytes(const data_field *f)
 static bool is_moved(const making *m, size_t field)
 {
     const data_field *f = &m->fields[field];
-    return (augment_is_on(&m->augment) && augment_moves(f)) || (m->is_cut && f->varies) || m->is_label[field];
+    bool moves = augment_is_on(&m->augment) && augment_moves(f) && !m->unfinished[field];
+    return moves || (m->is_cut && f->varies) || m->is_label[field];
 }
 
 static size_t moved_bytes(const making *m)
@@ -42,12 +43,29 @@ size_t making_scratch(const making *m)
 
 /* --- what is to be made --- */
 
-/* The fields as they are read: all that are bytes in their file stay so, or none does. */
-static bool choose_types(const making *m, bool wants_bytes, data_field *fields, size_t n)
+/* Is anything of a field left for a device? */
+static bool is_for_device(const making *m, const data_field *f)
 {
-    bool bytes = wants_bytes && mix_works_on_bytes(&m->mix);
+    return augment_finishes(&m->augment, f) || (mix_is_on(&m->mix) && augment_takes(f));
+}
+
+/* All that a device would have to finish, it finishes, or nothing. */
+static bool choose_unfinished(making *m, bool wanted)
+{
+    bool can = wanted;
+    for (size_t f = 0; f < m->n_fields; f++)
+        can = can && (!is_for_device(m, &m->fields[f]) || augment_can_finish(&m->fields[f]));
+    for (size_t f = 0; f < m->n_fields; f++)
+        m->unfinished[f] = can && is_for_device(m, &m->fields[f]);
+    return can;
+}
+
+/* The fields as they are read: all that are bytes in their file stay so, or none does. */
+static bool choose_types(const making *m, bool wants_bytes, bool finishes, data_field *fields, size_t n)
+{
+    bool bytes = wants_bytes && (finishes || mix_works_on_bytes(&m->mix));
     for (size_t f = 0; f < n; f++)
-        bytes = bytes && augment_works_on_bytes(&m->augment, &fields[f]);
+        bytes = bytes && (finishes || augment_works_on_bytes(&m->augment, &fields[f]));
     for (size_t f = 0; bytes && f < n; f++)
         if (fields[f].bytes.channels)
             fields[f].dtype = DT_U8;
@@ -68,7 +86,11 @@ making making_of(const loader_options *o)
         m.is_label[f] = mix_is_label(&m.mix, &fields[f]);
     }
     m.paints = augment_paints(&m.augment);
-    m.as_bytes = choose_types(&m, o->bytes, m.fields, m.n_fields);
+    bool finishes = choose_unfinished(&m, o->bytes && o->unfinished);
+    m.as_bytes = choose_types(&m, o->bytes, finishes, m.fields, m.n_fields);
+    for (size_t f = 0; f < m.n_fields; f++)
+        if (m.unfinished[f])
+            m.forms[f] = augment_form(&m.augment, &m.fields[f]);
     mix_fields(&m.mix, m.fields, m.n_fields);
     return m;
 }
@@ -114,14 +136,24 @@ static void finish_field(const making *m, const data_field *f, int64_t batch_id,
         augment_erase(&m->augment, changes, f, out);
 }
 
-status making_read(const making *m, const data_batch *batch, int64_t example, int64_t place, void *const *data,
+/* Likewise, as far as the host does it. */
+static void draw_field(const making *m, const data_field *f, int64_t batch_id, const picture_draws *changes,
+                       void *image, finish_draw *ret, void *room)
+{
+    rng draws = rng_make(m->seed, RNG_AUGMENT, (uint64_t)batch_id);
+    if (m->paints && augment_takes(f) && !augment_crops_last(&m->augment, f))
+        augment_paint(&m->augment, changes, f, image, room);
+    *ret = augment_draw(&m->augment, &draws, changes, f);
+}
+
+status making_read(const making *m, const data_batch *batch, int64_t example, int64_t place, const made *to,
                    char *scratch, error *err)
 {
     void *raw[DATA_FIELDS], *out[DATA_FIELDS];
     size_t at = 0;
     int64_t batch_id = batch->slot.batch_id;
     for (size_t f = 0; f < m->n_fields; f++) {
-        out[f] = (char *)data[f] + (size_t)place * data_field_bytes(&batch->fields[f]);
+        out[f] = (char *)to->data[f] + (size_t)place * data_field_bytes(&batch->fields[f]);
         raw[f] = is_moved(m, f) ? scratch + at : out[f];
         at += is_moved(m, f) ? scratch_bytes(&m->fields[f]) : 0;
     }
@@ -130,6 +162,8 @@ status making_read(const making *m, const data_batch *batch, int64_t example, in
     for (size_t f = 0; f < m->n_fields; f++)
         if (m->is_label[f])
             TRY(take_label(m, example, &batch->fields[f], raw[f], out[f], err));
+        else if (m->unfinished[f])
+            draw_field(m, &batch->fields[f], batch_id, &changes, raw[f], &to->draws[f][place], scratch + at);
         else
             finish_field(m, &batch->fields[f], batch_id, &changes, raw[f], out[f], scratch + at);
     return OK;
@@ -137,7 +171,7 @@ status making_read(const making *m, const data_batch *batch, int64_t example, in
 
 /* --- all of them together --- */
 
-void making_mix(const making *m, const data_batch *batch, void *const *data, char *scratch)
+void making_mix(const making *m, const data_batch *batch, const made *to, char *scratch)
 {
     const data_field *image = m->fields;
     const step_slot *slot = &batch->slot;
@@ -148,7 +182,9 @@ void making_mix(const making *m, const data_batch *batch, void *const *data, cha
     mix_draw d = mix_draw_of(&m->mix, m->seed, slot->batch_id, (int32_t)image->dim[2], (int32_t)image->dim[1]);
     for (size_t f = 0; f < m->n_fields; f++)
         if (m->is_label[f])
-            mix_labels(&d, &m->fields[f], slot->n, data[f], scratch);
+            mix_labels(&d, &m->fields[f], slot->n, to->data[f], scratch);
+        else if (augment_takes(&m->fields[f]) && m->unfinished[f])
+            mix_note(&d, slot->n, to->draws[f]);
         else if (augment_takes(&m->fields[f]))
-            mix_images(&d, &m->fields[f], slot->n, data[f], scratch);
+            mix_images(&d, &m->fields[f], slot->n, to->data[f], scratch);
 }

@@ -2,6 +2,8 @@
  * From an example of a dataset to its place in a batch, and from examples to what training sees of them together: as
  * bytes or numbers, augmented (augment.h), of the batch's length, mixed (mix.h).
  *
+ * Where a device finishes images (finish.h), a batch has them as they were read, and what was drawn for each.
+ *
  * What comes out depends on nothing but the batch and the place in it. Threads: pure functions of a `making` that stays
  * as it is, each in a scratch of its own; mixing wants the whole batch.
  */
@@ -23,7 +25,15 @@ typedef struct making {
     size_t n_fields;
     data_field fields[DATA_FIELDS]; /* as a batch has them, of the longest */
     bool is_label[DATA_FIELDS];     /* read as a class, and a batch has probabilities */
+    bool unfinished[DATA_FIELDS];   /* images that a device finishes, ... */
+    finish_form forms[DATA_FIELDS]; /* ... from these */
 } making;
+
+/* Where a batch is made. */
+typedef struct made {
+    void *data[DATA_FIELDS];
+    finish_draw *draws[DATA_FIELDS]; /* of fields that are unfinished; else NULL */
+} made;
 
 making making_of(const loader_options *o);
 /* Of the section dataset_reader.augment (NULL: none), and model.labels (NULL: not known, or the usual ones). E_CONFIG:
@@ -32,10 +42,10 @@ MUST_USE status making_check(const config *section, const json_t *labels, const 
 /* What making_read and making_mix work in; 0: nothing. */
 size_t making_scratch(const making *m);
 
-/* `example` of the dataset becomes the one at `place` of a batch with these fields and data. E_DATA. */
-MUST_USE status making_read(const making *m, const data_batch *batch, int64_t example, int64_t place,
-                            void *const *data, char *scratch, error *err);
+/* `example` of the dataset becomes the one at `place` of a batch with these fields. E_DATA. */
+MUST_USE status making_read(const making *m, const data_batch *batch, int64_t example, int64_t place, const made *to,
+                            char *scratch, error *err);
 /* Of all of a batch's examples, once they are there. */
-void making_mix(const making *m, const data_batch *batch, void *const *data, char *scratch);
+void making_mix(const making *m, const data_batch *batch, const made *to, char *scratch);
 
 #endif

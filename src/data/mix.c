@@ -199,6 +199,16 @@ void mix_images(const mix_draw *d, const data_field *f, int64_t n, void *batch, 
     mix_all(d, d->cuts, f, n, batch, room);
 }
 
+void mix_note(const mix_draw *d, int64_t n, finish_draw *draws)
+{
+    for (int64_t i = 0; n > 1 && i < n; i++) {
+        draws[i].mixing = d->cuts ? FINISH_CUT : FINISH_BLENDED;
+        draws[i].share = (float)d->lam;
+        draws[i].rest = (float)(1.0 - d->lam);
+        draws[i].cut = (finish_box){d->x, d->y, d->width, d->height};
+    }
+}
+
 void mix_labels(const mix_draw *d, const data_field *f, int64_t n, void *batch, void *room)
 {
     mix_all(d, false, f, n, batch, room);

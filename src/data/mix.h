@@ -13,6 +13,7 @@
 #define TEQUIO_DATA_MIX_H
 
 #include "data/data.h"
+#include "data/finish.h"
 
 typedef struct mix {
     double mixup, cutmix;           /* alpha; 0: not asked for */
@@ -44,6 +45,8 @@ mix_draw mix_draw_of(const mix *m, uint64_t seed, int64_t batch_id, int32_t widt
 
 /* In place; `batch` are n examples of a field, `room` has the bytes of one. */
 void mix_images(const mix_draw *d, const data_field *f, int64_t n, void *batch, void *room);
+/* Instead: it is noted in the draws of these n examples, for a device. */
+void mix_note(const mix_draw *d, int64_t n, finish_draw *draws);
 void mix_labels(const mix_draw *d, const data_field *f, int64_t n, void *batch, void *room);
 
 #endif

@@ -203,17 +203,16 @@ const void *exec_value(exec *e, size_t variant_index, const char *name,
     return exec_find(e, variant_index, name, false, ret_value);
 }
 
-bool exec_takes_bytes(const exec *e)
-{
-    return e->queued != NULL;
-}
-
 void exec_input_as_bytes(exec *e, const char *name, const backend_bytes *meaning)
 {
     BUG_ON(!e->queued);
-    device_inputs *in = &e->queued->inputs;
-    BUG_ON(in->n_as_bytes == COUNT_OF(in->as_bytes));
-    in->as_bytes[in->n_as_bytes++] = (byte_input){name, *meaning};
+    inputs_as_bytes_of(e, name, meaning);
+}
+
+status exec_input_unfinished(exec *e, const char *name, const finish_form *form, finish_draw **ret, error *err)
+{
+    BUG_ON(!e->queued);
+    return inputs_unfinished(e, name, form, ret, err);
 }
 
 uint8_t exec_keep_sums(exec *e, uint8_t level)

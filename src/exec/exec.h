@@ -4,7 +4,8 @@
  * An exec holds one or more variants of the same model (the full batch, the epoch's smaller last
  * batch), prepared before step 0. They share the slabs: grad, io, temp and workspace are the
  * largest any variant needs. Parameters lie in memory the caller binds (shared by the lanes of a
- * worker), or where they live on the device (weights.h). After exec_create nothing is allocated.
+ * worker), or where they live on the device (weights.h). After exec_create and exec_input_unfinished nothing is
+ * allocated.
  *
  * Threads: an exec belongs to one thread, the one that created it. Hooks run on that thread.
  */
@@ -13,6 +14,7 @@
 
 #include "backend/backend.h"
 #include "common/parts/tree.h"
+#include "data/finish.h"
 #include "exec/peers.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
@@ -115,10 +117,14 @@ void *exec_input(exec *e, size_t variant, const char *name, const graph_value **
 const void *exec_value(exec *e, size_t variant, const char *name, const graph_value **ret_value);
 
 /* From now on input `name` of every variant, float32, is written as bytes, and a device makes the
- * numbers that they mean. `name` is kept. Only if exec_takes_bytes: not where kernels work in the
- * caller's memory. At most 8 names. */
-bool exec_takes_bytes(const exec *e);
+ * numbers that they mean. `name` is kept. Not where kernels work in the caller's memory. At most 8 names,
+ * with those of exec_input_unfinished. */
 void exec_input_as_bytes(exec *e, const char *name, const backend_bytes *meaning);
+/* Likewise images of float32 or bytes [n, ...] that a device finishes (data/finish.h) from what is written as the form
+ * says, and from the draws of each in *ret: written with it, and valid as long. That is memory of the device too, 64
+ * bytes an example. *ret is NULL if no variant has such an input. */
+MUST_USE status exec_input_unfinished(exec *e, const char *name, const finish_form *form, finish_draw **ret,
+                                      error *err);
 
 /* Asks for room to keep sums of nodes up to `level`; the level that sums may have. Room once given
  * stays, and what was refused once is not tried again. 0 where kernels work in the caller's memory. */

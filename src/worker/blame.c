@@ -66,7 +66,7 @@ static status make_again(again *a, const lane_options *o, const graph *g, const 
                             .flat = o->flat,
                             .graphs = &g,
                             .n_graphs = 1};
-    reading.bytes = false;
+    reading.bytes = reading.unfinished = false;
     TRY(loader_create(&reading, &a->loader, err));
     TRY(exec_create(&options, &a->exec, err));
     exec_bind_params(a->exec, a->weights);

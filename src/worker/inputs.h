@@ -10,7 +10,8 @@
 #include "exec/exec.h"
 
 typedef struct inputs {
-    void *field[DATA_FIELDS];       /* where the batch's fields go */
+    void *field[DATA_FIELDS];       /* where the batch's fields go, ... */
+    finish_draw *draws[DATA_FIELDS]; /* ... and what was drawn for images that the device finishes */
     int64_t *batch_id;
     float *slot_weight;
     const float *loss;
@@ -19,8 +20,12 @@ typedef struct inputs {
 
 /* E_UNSUPPORTED if the model has no loss. */
 MUST_USE status inputs_bind(exec *e, size_t variant, const dataset *data, inputs *ret, error *err);
-/* Fields that are bytes go to a device as they are, if the loader leaves them so. */
-void inputs_as_bytes(exec *e, const loader *l);
+/* What a loader leaves to a device of this backend: to make numbers of bytes, and to finish images. */
+void inputs_leave(const backend_ops *ops, loader_options *o);
+/* ... and the device is told of it; the variants are all of the exec's. */
+MUST_USE status inputs_make_there(exec *e, const loader *l, inputs *variants, size_t n, error *err);
+/* For people: who does what of augmentation. */
+void inputs_tell(const loader_options *o);
 void inputs_write(const inputs *in, const data_batch *batch, float weight);
 
 #endif

@@ -57,14 +57,13 @@ static void lane_grad_is_back(span *s)
 
 /* --- the lane's thread: building --- */
 
-/* Bytes go to a device as they are. */
 static status build_loader(lane *l, error *err)
 {
-    l->o.loader.bytes = exec_takes_bytes(l->exec);
+    inputs_leave(l->o.backend, &l->o.loader);
     TRY(loader_create(&l->o.loader, &l->loader, err));
-    if (l->o.loader.bytes)
-        inputs_as_bytes(l->exec, l->loader);
-    return OK;
+    if (l->o.index == 0)
+        inputs_tell(&l->o.loader);
+    return l->o.loader.bytes ? inputs_make_there(l->exec, l->loader, l->inputs, l->o.n_graphs, err) : OK;
 }
 
 static status lane_build(lane *l, error *err)

@@ -4,6 +4,7 @@
 #include "exec/budget.h"
 #include "exec/exec.h"
 #include "optim/settings.h"
+#include "worker/inputs.h"
 
 /* A server keeps two versions of the weights, a sum of gradients, and the optimizer's state. */
 enum { SERVER_COPIES = 3 };
@@ -60,7 +61,7 @@ status worker_memory_of(const worker_memory *m, int64_t batch, size_t *ret, erro
     size_t lanes = (size_t)m->n_lanes, views = training_schedule(m->config).in_order ? 1 : lanes;
     loader_options reading = variants_loader(m->config, m->variants, m->n_readers);
     reading.batch_size = batch;
-    reading.bytes = m->device.ops->queue; /* a device makes the numbers */
+    inputs_leave(m->device.ops, &reading);
     TRY(lane_bytes_for(m, batch, &lane, err));
     TRY(server_bytes(m, &servers, err));
     *ret = lanes * (lane + loader_bytes(&reading)) + views * weights + (size_t)(m->servers * servers);

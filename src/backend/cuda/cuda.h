@@ -38,7 +38,7 @@ typedef struct cuda_habit {
     const char *set;        /* what it is, where that matters; NULL: as usual */
 } cuda_habit;
 
-enum { CUDA_HABITS_MAX = 4 };
+enum { CUDA_HABITS_MAX = 5 };
 
 /* As cuda_libraries. */
 size_t cuda_habits(cuda_habit *ret);

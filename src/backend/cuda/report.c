@@ -40,6 +40,8 @@ size_t cuda_habits(cuda_habit *ret)
          "every node has its own kernel", "TEQUIO_CUDA_FUSION", false, NULL},
         {"exchange", "GPUs of a process exchange gradients by NCCL, if it is there",
          "GPUs of a process exchange gradients by copies", "TEQUIO_CUDA_NCCL", false, NULL},
+        {"augment", "images are moved, erased and mixed where their bytes become numbers",
+         "images are moved, erased and mixed on the host", "TEQUIO_CUDA_AUGMENT", false, NULL},
         {"guard", "values between nodes share memory",
          "each value between nodes has memory of its own, not cleared, for checkers of memory", "TEQUIO_CUDA_GUARD",
          true, NULL},

@@ -95,11 +95,9 @@ static status trial_build(trial *t, const backend_choice *on, error *err)
     TRY(exec_create(&options, &t->exec, err));
     exec_bind_params(t->exec, t->params);
     TRY(inputs_bind(t->exec, 0, t->variants.data, &t->inputs, err));
-    data.bytes = exec_takes_bytes(t->exec);
+    inputs_leave(on->ops, &data);
     TRY(loader_create(&data, &t->loader, err));
-    if (data.bytes)
-        inputs_as_bytes(t->exec, t->loader);
-    return OK;
+    return data.bytes ? inputs_make_there(t->exec, t->loader, &t->inputs, 1, err) : OK;
 }
 
 /* The next batch of the full size: a smaller one, at the end of an epoch, is passed over. */

@@ -13,6 +13,7 @@
 #include "exec/budget.h"
 #include "exec/exec.h"
 #include "optim/settings.h"
+#include "worker/inputs.h"
 #include "worker/memory.h"
 
 #include <stdio.h>
@@ -28,10 +29,13 @@ typedef struct built {
     size_t room;      /* that each server's steps work in */
     host_memory host; /* what it has left */
     steps steps;
+    loader_work inputs;
+    bool goes_up;     /* to a device */
 } built;
 
 static void built_fini(built *b)
 {
+    loader_work_fini(&b->inputs);
     trainable_fini(&b->moving);
     variants_fini(&b->variants);
 }
@@ -72,6 +76,10 @@ static status dryrun_build(const devices *d, const shape *s, built *b, error *er
         .budget = training_memory(c),
     };
     TRY(exec_measure(&options, &b->memory, err));
+    loader_options reading = variants_loader(c, &b->variants, s->readers);
+    inputs_leave(device.ops, &reading);
+    loader_work_of(&reading, &b->inputs);
+    b->goes_up = reading.bytes;
     return measure_host(c, s, device, b, err);
 }
 
@@ -136,6 +144,18 @@ static json_t *servers(const flat *f, int n_servers, size_t slots, size_t room, 
     return list;
 }
 
+/* "flip, shift" or null */
+static json_t *words(const buf *b)
+{
+    return b->size ? json_string(b->data) : json_null();
+}
+
+static json_t *inputs_of(const built *b)
+{
+    return json_pack("{s:o, s:o, s:o}", "bytes_up", b->goes_up ? json_integer((json_int_t)b->inputs.up) : json_null(),
+                     "on_device", words(&b->inputs.device), "on_host", words(&b->inputs.host));
+}
+
 static json_t *dryrun_report(const config *c, const shape *s, const built *b)
 {
     const steps *st = &b->steps;
@@ -146,6 +166,7 @@ static json_t *dryrun_report(const config *c, const shape *s, const built *b)
     json_object_set_new(r, "moving", moving_list(&b->moving));
     json_object_set_new(r, "flops_per_example", json_real(flops));
     json_object_set_new(r, "memory_per_lane", lane_memory(b->memory));
+    json_object_set_new(r, "inputs", inputs_of(b));
     json_object_set_new(r, "recomputed", recomputed_json(&b->memory, training_memory(c)));
     json_object_set_new(r, "host_memory",
                         json_pack("{s:I, s:o, s:s}", "needed", (json_int_t)b->needed, "left",
@@ -205,6 +226,18 @@ static void print_recomputed(const json_t *r)
     buf_fini(&line);
 }
 
+/* Where there is a device. */
+static void print_inputs(const json_t *r)
+{
+    char text[SIZE_TEXT];
+    const json_t *made = json_object_get(r, "inputs"), *up = json_object_get(made, "bytes_up");
+    const char *there = json_string_value(json_object_get(made, "on_device"));
+    const char *here = json_string_value(json_object_get(made, "on_host"));
+    if (json_is_integer(up))
+        printf("an example goes up in    %12s  (changed there: %s; on the host: %s)\n",
+               size_text(json_number_value(up), text), there ? there : "nothing", here ? here : "nothing");
+}
+
 static void print_host(const json_t *r)
 {
     char text[SIZE_TEXT];
@@ -249,6 +282,7 @@ static void print_report(const json_t *r, const trainable *m)
            json_number_value(json_object_get(r, "flops_per_example")));
     print_memory(r);
     print_recomputed(r);
+    print_inputs(r);
     print_host(r);
     print_servers(r);
     printf("tasks                     1 master, %lld workers, %lld servers, %lld evaluators; %lld "

@@ -5,10 +5,12 @@
 #include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/kernels/dropout.h"
 #include "backend/cuda/kernels/fill.h"
+#include "backend/cuda/kernels/finish.h"
 #include "backend/cuda/kernels/input.h"
 #include "backend/cuda/kernels/ternary.h"
 #include "backend/cuda/kernels/tree_sum.h"
 #include "backend/cuda/kernels/unary.h"
+#include "data/finish.h"
 
 static void elements(void **state)
 {
@@ -47,10 +49,28 @@ static void elements(void **state)
     assert_int_equal(bytes[MANY - 1], 0);
 }
 
+/* In several launches; each example is mixed with the one before it. */
+static void images(void **state)
+{
+    (void)state;
+    enum { WIDE = 1 << 15, HIGH = 1 << 14, PLANES = 3 };
+    const int64_t size = (int64_t)PLANES * HIGH * WIDE;
+    const finish_form f = {.kind = FINISH_BYTES, .planes = PLANES, .height = HIGH, .width = WIDE,
+                           .planes_a_channel = 1, .scale = {0, 0, 2}, .offset = {0, 0, 1}};
+    const finish_draw mixed = {.mixing = FINISH_BLENDED, .share = 3, .rest = 1}, draws[] = {mixed, mixed, mixed};
+    float *y = vast(0);
+    uint8_t *x = vast(1);
+    x[2 * size - 1] = 5;
+    x[3 * size - 1] = 2;
+    launch_finish(kernel_test_stream(), &f, y, x, on_device(draws, sizeof draws), 3);
+    expect_last(y, 3 * size, 11 + 3 * 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(elements),
+        KERNEL_TEST(images),
     };
     emu_ends_only();
     return kernel_tests_run(tests, sizeof tests / sizeof *tests);

@@ -1,6 +1,6 @@
 /*
  * Inputs on their way to a device that computes apart: beside the run before, written over, as
- * bytes.
+ * bytes, as images that are finished there.
  */
 #include "unit/exec/support_device.h"
 #include "unit/exec/support_rig.h"
@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include <string.h>
 
 /* Runs of both variants in turn, the inputs of each written while the one before is at work. */
 typedef struct pipeline {
@@ -139,7 +141,6 @@ static void test_a_device_makes_numbers_of_bytes(void **state)
     pipeline p = {.rig = r};
     const backend_bytes meaning = {
         .channels = 4, .inner = 25, .scale = {0.5f, 2, 0.25f, 8}, .offset = {0, 1, 2, 3}};
-    assert_true(exec_takes_bytes(r->exec));
     exec_input_as_bytes(r->exec, "x", &meaning);
     uint8_t *x = exec_input(r->exec, 0, "x", NULL);
     for (int i = 0; i < 400; i++)
@@ -150,6 +151,96 @@ static void test_a_device_makes_numbers_of_bytes(void **state)
     assert_int_equal(p.n_looked, 1);
 }
 
+static const finish_form image = {.kind = FINISH_BYTES,
+                                  .planes = 4,
+                                  .height = 5,
+                                  .width = 5,
+                                  .planes_a_channel = 1,
+                                  .scale = {0.5f, 2, 0.25f, 8},
+                                  .offset = {0, 1, 2, 3},
+                                  .background = -1};
+
+/* What is read of a batch, and drawn. */
+typedef struct images {
+    uint8_t bytes[400];
+    finish_draw draws[4];
+} images;
+
+static images images_of(int turn)
+{
+    images m;
+    for (int i = 0; i < 400; i++)
+        m.bytes[i] = (uint8_t)(i + 3 * turn);
+    for (int i = 0; i < 4; i++)
+        m.draws[i] = (finish_draw){.dx = i - turn % 3,
+                                   .is_mirrored = turn & 1,
+                                   .mixing = FINISH_BLENDED,
+                                   .share = 0.75f,
+                                   .rest = 0.25f};
+    return m;
+}
+
+typedef struct image_pipeline {
+    pipeline base;
+    finish_draw *draws;
+} image_pipeline;
+
+static void write_images(image_pipeline *p, size_t variant, int turn)
+{
+    images m = images_of(turn);
+    int64_t n = graph_value_at(model_of(p->base.rig, variant)->graph, p->base.rig->model.x)->shape.dim[0];
+    memcpy(exec_input(p->base.rig->exec, variant, "x", NULL), m.bytes, (size_t)n * 100);
+    memcpy(p->draws, m.draws, (size_t)n * sizeof *m.draws);
+}
+
+static status write_next_images(void *user, error *err)
+{
+    image_pipeline *p = user;
+    TRY(exec_refill(p->base.rig->exec, err));
+    write_images(p, !p->base.variant, p->base.turn + 1);
+    return exec_upload_inputs(p->base.rig->exec, !p->base.variant, err);
+}
+
+static void look_at_images(void *user, int32_t node, void *const *addresses, void *workspace)
+{
+    (void)workspace;
+    image_pipeline *p = user;
+    const model *m = model_of(p->base.rig, p->base.variant);
+    const float *x = addresses[m->x];
+    images made = images_of(p->base.turn);
+    int64_t n = graph_value_at(m->graph, m->x)->shape.dim[0];
+    for (int64_t i = 0; node == 0 && i < n * 100; i++)
+        assert_true(x[i] == finish_mixed(&image, FINISH_BYTES, made.draws, made.bytes, n, i / 100,
+                                         (uint32_t)(i % 100 / 25), (int32_t)(i % 5), (int32_t)(i % 25 / 5)));
+    p->base.n_looked += node == 0;
+}
+
+static void test_a_device_finishes_images(void **state)
+{
+    rig *r = *state;
+    error err = ERROR_INIT;
+    finish_draw *none = NULL;
+    image_pipeline p = {.base = {.rig = r}};
+    must(exec_input_unfinished(r->exec, "x", &image, &p.draws, &err), &err);
+    must(exec_input_unfinished(r->exec, "no such input", &image, &none, &err), &err);
+    assert_non_null(p.draws);
+    assert_null(none);
+    exec_hooks hooks = {.need = need_nothing_new, .ahead = write_next_images, .user = &p};
+    stub.ran = look_at_images;
+    stub.user = &p;
+    for (int keen = 0; keen < 2; keen++) {
+        device.keen = keen;
+        p.base.turn = p.base.n_looked = 0;
+        must(exec_refill(r->exec, &err), &err);
+        write_images(&p, 0, 0);
+        for (; p.base.turn < 6; p.base.turn++) {
+            p.base.variant = (size_t)p.base.turn % 2;
+            must(exec_run(r->exec, p.base.variant, &hooks, &err), &err);
+        }
+        assert_int_equal(p.base.n_looked, 6);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +248,7 @@ int main(void)
         OVER_DEVICES(test_inputs_that_were_uploaded_may_be_others),
         OVER_DEVICES(test_a_run_that_failed_wants_its_inputs_anew),
         OVER_DEVICES(test_a_device_makes_numbers_of_bytes),
+        OVER_DEVICES(test_a_device_finishes_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

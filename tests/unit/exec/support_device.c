@@ -7,7 +7,7 @@
 
 enum { ROOM = 4096, BLOCKS = 16 };
 
-typedef enum work_kind { KERNEL, COPY, SUM, EXPAND, MARK, FOLLOW, FAULT } work_kind;
+typedef enum work_kind { KERNEL, COPY, SUM, EXPAND, FINISH, MARK, FOLLOW, FAULT } work_kind;
 
 typedef struct work {
     work_kind kind;
@@ -18,6 +18,7 @@ typedef struct work {
     const void *from, *and;
     size_t bytes;
     backend_bytes meaning;
+    finish_form form;
     backend_event *event;
     size_t turn; /* MARK: of the event; FOLLOW: which mark of it; FAULT: the word */
 } work;
@@ -84,6 +85,21 @@ static void expand_bytes(const work *w)
     }
 }
 
+static void finish_images(const work *w)
+{
+    const finish_form *f = &w->form;
+    int64_t n = (int64_t)w->bytes, size = finish_elements(f);
+    for (int64_t i = 0; i < n * size; i++) {
+        uint32_t at = (uint32_t)(i % size), row = at / f->width, plane = row / f->height;
+        float value = finish_mixed(f, f->kind, w->and, w->from, n, i / size, plane, (int32_t)(at % f->width),
+                                   (int32_t)(row % f->height));
+        if (f->kind == FINISH_PIXELS)
+            ((uint8_t *)w->to)[i] = (uint8_t)value;
+        else
+            ((float *)w->to)[i] = value;
+    }
+}
+
 static status reach(backend_event *e, size_t turn, error *err);
 
 static status do_one(const work *w, error *err)
@@ -97,6 +113,9 @@ static status do_one(const work *w, error *err)
         return OK;
     case SUM:
         tree_sum(w->to, w->from, w->and, w->bytes / sizeof(float));
+        return OK;
+    case FINISH:
+        finish_images(w);
         return OK;
     case EXPAND:
         expand_bytes(w);
@@ -190,6 +209,25 @@ static status expand(backend *b, float *dst, const uint8_t *from, size_t n,
     w->from = from;
     w->bytes = n;
     w->meaning = *meaning;
+    return OK;
+}
+
+static bool finishes(void)
+{
+    return true;
+}
+
+static status finish(backend *b, void *dst, const void *from, const finish_form *form, const finish_draw *draws,
+                     int64_t n, error *err)
+{
+    (void)b, (void)err;
+    BUG_ON(recording || !device_owns(dst) || !device_owns(from) || !device_owns(draws));
+    work *w = give(QUEUE_COMPUTE, FINISH);
+    w->to = dst;
+    w->from = from;
+    w->and = draws;
+    w->bytes = (size_t)n;
+    w->form = *form;
     return OK;
 }
 
@@ -386,6 +424,8 @@ const backend_ops *device_reset(bool records_segments)
         .wait = wait,
         .copy = copy,
         .expand = expand,
+        .finishes = finishes,
+        .finish = finish,
         .pin = pin,
         .unpin = unpin,
     };

@@ -19,9 +19,9 @@ MUST_USE status device_count(int *ret, error *err);
 MUST_USE status device_select(int device, error *err);
 /* E_DEVICE if the chosen GPU is of a kind that this program has no code for. */
 MUST_USE status device_suits(int device, error *err);
-/* Whether a variable of the environment, TEQUIO_CUDA_GRAPHS, TEQUIO_CUDA_FUSION or
- * TEQUIO_CUDA_NCCL, is not 0: profilers, sanitizers and tests see more of kernels that are no part
- * of a graph, or that are one node's, and of copies from GPU to GPU. */
+/* Whether a variable of the environment, TEQUIO_CUDA_GRAPHS, TEQUIO_CUDA_FUSION, TEQUIO_CUDA_NCCL or
+ * TEQUIO_CUDA_AUGMENT, is not 0: profilers, sanitizers and tests see more of kernels that are no part
+ * of a graph, or that are one node's, of copies from GPU to GPU, and of images that the host changes. */
 bool device_wants(const char *variable);
 /* Whether one, TEQUIO_CUDA_GUARD, is set, and not 0: values apart, for checkers of memory. */
 bool device_asks(const char *variable);

@@ -4,6 +4,7 @@
  * for one sleeps.
  */
 #include "backend/cuda/device/device.h"
+#include "backend/cuda/kernels/finish.h"
 #include "backend/cuda/kernels/input.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
@@ -82,6 +83,18 @@ static status expand(backend *b, float *dst, const uint8_t *from, size_t n,
     return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
 }
 
+static bool finishes(void)
+{
+    return device_wants("TEQUIO_CUDA_AUGMENT");
+}
+
+static status finish(backend *b, void *dst, const void *from, const struct finish_form *form,
+                     const struct finish_draw *draws, int64_t n, error *err)
+{
+    launch_finish(b->queues[QUEUE_COMPUTE], form, dst, from, draws, n);
+    return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
+}
+
 static status mark(backend *b, backend_queue q, backend_event *e, error *err)
 {
     return device_check(cudaEventRecord(e->event, b->queues[q]), "marking an event", err);
@@ -142,6 +155,8 @@ const backend_queue_ops cuda_queue_ops = {
     .wait = wait,
     .copy = copy,
     .expand = expand,
+    .finishes = finishes,
+    .finish = finish,
     .pin = pin,
     .unpin = unpin,
 };

@@ -3,11 +3,11 @@
 listens, and its own figures, which somebody scrapes every second, against neither. Runs take turns, the first of a round
 too; ratios are of a round.
 
-    bench/page.py [ROUNDS [STEPS]]      6 rounds of 400 steps
+    bench/page.py [ROUNDS [STEPS]]      6 rounds of 250 steps
 
 TEQUIO=path of the program, build/release/tequio; TOOLS=where make_idx is, the tests of that build. Prints a line of JSON:
-medians, and the ratios of all rounds. Processor time is the process's own, all threads; the page is a process beside it,
-of which the time is told too. live.json is written in both: nobody can do without.
+medians, and the ratios of all rounds. Processor time is the process's own, all threads; that of the thread which serves
+figures is told by itself, which other work of the machine does not blur, and so is the page's, a process beside it. live.json is written in both: nobody can do without.
 """
 import json
 import os
@@ -71,6 +71,18 @@ def follow(job, counts):
     over.set()
 
 
+def watch(pid, ret, over):
+    """The processor time of the thread that serves figures, as it grows: libmicrohttpd names it."""
+    while not over.wait(0.2):
+        try:
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/comm") as name, open(f"/proc/{pid}/task/{task}/schedstat") as ran:
+                    if name.read().startswith("MHD"):
+                        ret["http"] = int(ran.read().split()[0]) / 1e9
+        except OSError:
+            pass        # a thread, or the job, has ended
+
+
 def seconds(pid):
     """Of a process that has ended and was not waited for: its own, and its children's."""
     with open(f"/proc/{pid}/stat") as file:
@@ -83,18 +95,20 @@ def train(folder, flags, counts):
     began = time.monotonic()
     job = subprocess.Popen([TEQUIO, "train", folder + "/config.jsonnet", "-s", folder + "/job", "-f", "--progress", "none",
                             *flags], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    reader = threading.Thread(target=follow, args=(job, counts))
+    reader, served, over = threading.Thread(target=follow, args=(job, counts)), {"http": 0.0}, threading.Event()
     reader.start()
+    threading.Thread(target=watch, args=(job.pid, served, over), daemon=True).start()
     os.waitid(os.P_PID, job.pid, os.WEXITED | os.WNOWAIT)
     wall, (own, page) = time.monotonic() - began, seconds(job.pid)
+    over.set()
     if job.wait():
         sys.exit(f"it ended with {job.returncode}")
     reader.join()
     with open(folder + "/job/summary.json") as file:
-        return {"wall": wall, "own": own, "page": page, "sha": json.load(file)["params_sha256"]}
+        return {"wall": wall, "own": own, "page": page, "http": served["http"], "sha": json.load(file)["params_sha256"]}
 
 
-def main(rounds=6, steps=400):
+def main(rounds=6, steps=250):
     ratios, all_runs, counts = {"own": [], "wall": []}, {"without": [], "with": []}, {"events": 0, "scrapes": 0}
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([TOOLS + "/make_idx", folder, "6400", "10", "28"], check=True)
@@ -113,7 +127,8 @@ def main(rounds=6, steps=400):
     print(json.dumps({
         "cpu_s": [median("without", "own"), median("with", "own")], "wall_s": [median("without", "wall"),
                                                                               median("with", "wall")],
-        "page_cpu_s": median("with", "page"), **counts,
+        "page_cpu_s": median("with", "page"), "http_thread_cpu_s": round(statistics.median(
+            run["http"] for run in all_runs["with"]), 4), **counts,
         "cpu_ratio": round(statistics.median(ratios["own"]), 4), "cpu_ratios": [round(x, 4) for x in ratios["own"]],
         "wall_ratio": round(statistics.median(ratios["wall"]), 4), "wall_ratios": [round(x, 4) for x in ratios["wall"]],
     }))

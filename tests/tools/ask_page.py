@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Asks a page: ask_page.py ADDRESS PATH [HEADER VALUE], or ask_page.py ADDRESS --login TOKEN PATH, which logs in first.
-Prints the code and the body. Certificates are not checked: those of tests are signed by nobody."""
+Prints the code and the body, of events the first line. Certificates are not checked: those of tests are signed by nobody."""
 import http.cookiejar
 import ssl
 import sys
@@ -31,7 +31,8 @@ def main():
         answer = opener.open(request, timeout=60)
     except urllib.error.HTTPError as refused:
         answer = refused
-    sys.stdout.write(f"{answer.status}\n{answer.read().decode()}")
+    is_endless = answer.status == 200 and words[0] == "api/events"
+    sys.stdout.write(f"{answer.status}\n{(answer.readline() if is_endless else answer.read()).decode()}")
 
 
 main()

@@ -135,7 +135,7 @@ static json_t *tell_ends(const wait_graph *g)
     for (size_t i = 0; i < g->n_ends; i++) {
         const graph_end *end = &g->ends[i];
         const recording_file *file = g->of->tasks[end->task].file;
-        bool has_ended = file && (file->r.head.reason == RECORDING_DEATH || file->r.head.reason == RECORDING_FAILURE);
+        bool has_ended = file && recording_is_of_end(&file->r);
         if (!(any_long && end->n_waiters) && !has_ended)
             continue;
         json_t *o = json_object();
@@ -196,7 +196,7 @@ static json_t *tell_task(const recordings *of, const recorded_task *one)
     json_object_set_new(o, "pid", json_integer(r->head.pid));
     set_word(o, "why", recording_reason_word((recording_reason)r->head.reason));
     set_word(o, "text", r->head.text);
-    set_seconds(o, "age_s", of->wall_us - r->head.wall_us);
+    json_object_set_new(o, "age_s", json_real((double)(of->wall_us - r->head.wall_us) * 1e-6));
     tell_last(r, one->task.role, o);
     return o;
 }

@@ -3,12 +3,13 @@
 #include "cli/inspect/text.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/wire/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOMENT_US = 15 * 1000000 };
+enum { RECENT_US = 15 * 1000000, BESIDE_US = 2500000 };
 
 /* --- files --- */
 
@@ -61,6 +62,11 @@ bool recording_task_of(const recording *r, role of, task *ret)
     return true;
 }
 
+bool recording_is_of_end(const recording *r)
+{
+    return r->head.reason == RECORDING_DEATH || r->head.reason == RECORDING_FAILURE;
+}
+
 int recordings_find(const recordings *r, task t)
 {
     for (size_t i = 0; i < r->n_tasks; i++)
@@ -106,14 +112,69 @@ static void add_told(recordings *r, const json_t *live, const char *key)
             (void)add_task(r, t);
 }
 
-static void add_file(recordings *r, const recording_file *file)
+static int64_t distance(const recording_file *a, const recording_file *b)
+{
+    int64_t us = a->r.head.wall_us - b->r.head.wall_us;
+    return us < 0 ? -us : us;
+}
+
+static bool is_recent(const recordings *r, const recording_file *file)
+{
+    return file->r.head.wall_us >= r->wall_us - RECENT_US;
+}
+
+static bool is_same_task(const recording_file *a, const recording_file *b)
+{
+    return a->r.head.role == b->r.head.role && a->r.head.index == b->r.head.index;
+}
+
+/* Processes that have written at about the same time. */
+static size_t count_beside(const recordings *r, const recording_file *file)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_files; i++) {
+        const recording_file *one = &r->files[i];
+        bool is_first = true;
+        for (size_t k = 0; k < i; k++)
+            is_first = is_first && !(is_same_task(&r->files[k], one) && distance(&r->files[k], file) <= BESIDE_US);
+        n += is_first && distance(one, file) <= BESIDE_US;
+    }
+    return n;
+}
+
+/* The file at whose time most have written; of as many the newest. NULL: there is none. */
+static const recording_file *find_moment(const recordings *r)
+{
+    const recording_file *best = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i < r->n_files; i++) {
+        const recording_file *one = &r->files[i];
+        size_t n = is_recent(r, one) ? count_beside(r, one) : 0;
+        if (n > most || (n && n == most && one->r.head.wall_us > best->r.head.wall_us)) {
+            best = one;
+            most = n;
+        }
+    }
+    return best;
+}
+
+/* What a process wrote as it ended counts more than what is nearer to the moment. */
+static bool is_better(const recording_file *file, const recording_file *than, const recording_file *moment)
+{
+    bool ends = recording_is_of_end(&file->r), other_ends = recording_is_of_end(&than->r);
+    return ends != other_ends ? ends : distance(file, moment) < distance(than, moment);
+}
+
+static void add_file(recordings *r, const recording_file *file, const recording_file *moment)
 {
     for (int of = 0; of < ROLE_COUNT; of++) {
         task t;
         if (!recording_task_of(&file->r, (role)of, &t))
             continue;
         recorded_task *one = add_task(r, t);
-        if (!one->file || file->r.head.wall_us > one->file->r.head.wall_us)
+        if (!is_recent(r, file))
+            one->is_old = true;
+        else if (!one->file || is_better(file, one->file, moment))
             one->file = file;
     }
 }
@@ -132,14 +193,11 @@ static void add_tasks(recordings *r, const json_t *live)
         (void)add_task(r, (task){ROLE_MASTER, 0});
     add_told(r, live, "workers");
     add_told(r, live, "servers");
+    const recording_file *moment = find_moment(r);
     for (size_t i = 0; i < r->n_files; i++)
-        add_file(r, &r->files[i]);
-    for (size_t i = 0; i < r->n_tasks; i++) {
-        recorded_task *one = &r->tasks[i];
-        one->is_old = one->file && one->file->r.head.wall_us < r->wall_us - MOMENT_US;
-        if (one->is_old)
-            one->file = NULL;
-    }
+        add_file(r, &r->files[i], moment);
+    if (moment)
+        r->wall_us = moment->r.head.wall_us;
     if (r->n_tasks)
         qsort(r->tasks, r->n_tasks, sizeof *r->tasks, by_task);
 }
@@ -159,9 +217,23 @@ static void set_owner(recordings *r, size_t slot, task t, int lane)
     r->owners[slot] = (slot_owner){recordings_find(r, t), lane};
 }
 
+/* Batches are leased one by one: a step has no slots that somebody owns. */
+static bool are_leased(const recordings *r)
+{
+    for (size_t i = 0; i < r->n_files; i++)
+        for (uint32_t k = 0; k < r->files[i].r.head.n_events; k++) {
+            const recorder_event *e = &r->files[i].r.events[k];
+            if ((e->kind == EVENT_SENT || e->kind == EVENT_RECEIVED) && e->a == WIRE_LEASE)
+                return true;
+        }
+    return false;
+}
+
 /* As the master told it, and what it has dealt since. */
 static void find_owners(recordings *r, const json_t *live)
 {
+    if (are_leased(r))
+        return;
     size_t i;
     const json_t *slot;
     task t;

@@ -1,6 +1,6 @@
 /*
- * What the tasks of a job have written of what they did last (common/live/recording.h): of each its newest file, if it
- * tells of the same moment as the others'.
+ * What the tasks of a job have written of what they did last (common/live/recording.h): of the last quarter of a minute
+ * in which any has, the moment at which most have, and of each task its file that is nearest to it.
  *
  * Threads: functions without shared state.
  */
@@ -23,7 +23,7 @@ typedef struct recorded_task {
     task task;
     char name[TASK_NAME];
     const recording_file *file;     /* NULL: nothing, or long before the others */
-    bool is_old;                    /* the latter */
+    bool is_old;                    /* there is one of long before */
 } recorded_task;
 
 /* Who computes a slot of a step. */
@@ -39,14 +39,17 @@ typedef struct recordings {
     recorded_task *tasks;           /* masters first, then workers, servers, evaluators */
     size_t n_tasks;
     slot_owner *owners;             /* [n_slots] */
-    size_t n_slots;                 /* of a step; 0: not known */
-    int64_t wall_us;                /* when the newest was written; 0: none was */
+    size_t n_slots;                 /* of a step; 0: not known, or there are none, in the modes ssp and async */
+    int64_t wall_us;                /* the moment; 0: nobody has written anything */
 } recordings;
 
-/* `live` tells which tasks there are (live.json); NULL: it is not there. Files of the same moment are those of 15
- * seconds. Damaged ones are refused by name; others count all the same. */
+/* `live` tells which tasks there are (live.json); NULL: it is not there. Damaged files
+ * are refused by name; others count all the same. */
 MUST_USE status recordings_open(const char *job_dir, const json_t *live, recordings *ret, error *err);
 void recordings_close(recordings *r);
+
+/* It was written as the process died or gave up. */
+bool recording_is_of_end(const recording *r);
 
 /* The task's place; -1: it is not there. */
 int recordings_find(const recordings *r, task t);

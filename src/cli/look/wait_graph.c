@@ -69,10 +69,10 @@ static const recording *speaking(wait_graph *g, int at)
     if (!r)
         add_end(g, at, -1, "%s", silent[g->of->tasks[at].is_old]);
     else if (r->head.reason == RECORDING_DEATH)
-        add_end(g, at, g->of->wall_us - r->head.wall_us, "died of signal %d (%s)", r->head.signal,
+        add_end(g, at, -1, "died of signal %d (%s)", r->head.signal,
                 strsignal(r->head.signal));
     else if (r->head.reason == RECORDING_FAILURE)
-        add_end(g, at, g->of->wall_us - r->head.wall_us, "gave up: %s", r->head.text);
+        add_end(g, at, -1, "gave up: %s", r->head.text);
     else
         return r;
     return NULL;
@@ -190,12 +190,12 @@ static void follow_slots(wait_graph *g, int at, int32_t part, int64_t step, int6
     free(has);
     if (n_missing)
         return;
-    if (n && recording_message(r, EVENT_SENT, WIRE_NORM, part, step))
+    if (recording_message(r, EVENT_SENT, WIRE_NORM, part, step))
         add_wait(g, &(graph_wait){.kind = GRAPH_VERDICT, .from = at, .lane = -1, .to = master_of(g), .step = step,
                                   .part = part, .slot = -1, .age_us = age_us});
     else
-        add_end(g, at, -1, "has not updated part %d to version %lld%s", part, (long long)step + 1,
-                n ? ", and has all gradients for it" : "");
+        add_end(g, at, -1, "has all gradients for version %lld of part %d, and has not made it", (long long)step + 1,
+                part);
 }
 
 static void follow_part(wait_graph *g, graph_wait w)
@@ -206,7 +206,9 @@ static void follow_part(wait_graph *g, graph_wait w)
     g->depth++;
     int64_t version = recording_version(r, w.part);
     const recorder_event *update = recording_at(r, EVENT_UPDATE);
-    if (version >= w.step && recording_message(r, EVENT_SENT, WIRE_PART, w.part, w.step))
+    if (!g->of->n_slots && !update)
+        add_end(g, w.to, -1, "has not sent part %d of version %lld", w.part, (long long)w.step);
+    else if (version >= w.step && recording_message(r, EVENT_SENT, WIRE_PART, w.part, w.step))
         add_end(g, w.to, -1, "has sent part %d of version %lld, which has not arrived: the link is slow or broken",
                 w.part, (long long)w.step);
     else if (version >= w.step)

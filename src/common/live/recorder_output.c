@@ -29,7 +29,8 @@ typedef struct place {
 static place places[PLACES];        /* the job dir's, and the host's */
 static recording_head head;         /* what of it does not change */
 static atomic_flag is_writing = ATOMIC_FLAG_INIT;
-static _Atomic int64_t waited_us;   /* when recorder_write_wait last wrote, or SIGUSR1 had it written */
+static _Atomic int64_t waited_us;   /* when recorder_write_wait last wrote... */
+static _Atomic int64_t requested_us; /* ...and SIGUSR1 last had it written */
 
 /* --- where --- */
 
@@ -252,12 +253,16 @@ const char *recorder_write(recording_reason why, const char *text)
     return path;
 }
 
-void recorder_write_wait(recording_reason why, const char *text)
+static bool is_due(int64_t now, int64_t last_us)
 {
     enum { PAUSE_US = 10 * 1000000 };
+    return !last_us || now - last_us >= PAUSE_US;
+}
+
+void recorder_write_wait(recording_reason why, const char *text)
+{
     int64_t now = clock_us(), last = atomic_load(&waited_us);
-    bool is_due = !last || now - last >= PAUSE_US;
-    if (is_due && atomic_compare_exchange_strong(&waited_us, &last, now))
+    if (is_due(now, last) && atomic_compare_exchange_strong(&waited_us, &last, now))
         (void)recorder_write(why, text);
 }
 
@@ -271,12 +276,12 @@ bool recorder_write_waits(const wait_list *waits)
     return false;
 }
 
-/* Another master begins with none. */
+/* Another master begins with none. Who asks by a signal asks all. */
 void recorder_take_request(recorder_request *r, int64_t number)
 {
     bool is_asked = r->is_known && number > r->number;
     *r = (recorder_request){true, number};
-    if (!is_asked)
+    if (!is_asked || !is_due(clock_us(), atomic_load(&requested_us)))
         return;
     RECORDER_NOTE(.kind = EVENT_ASKED, .lane = -1, .step = -1, .a = (int32_t)number, .at_us = clock_us());
     recorder_write_wait(RECORDING_ASKED, "");
@@ -300,7 +305,7 @@ static void say_where(const char *path)
 
 static void on_request(int signal)
 {
-    atomic_store(&waited_us, clock_us());
+    atomic_store(&requested_us, clock_us());
     say_where(recorder_output(RECORDING_SIGNAL, signal, ""));
 }
 

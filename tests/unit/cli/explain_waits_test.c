@@ -224,6 +224,18 @@ static void test_one_who_has_left_nothing(void **state)
     holds_up("worker.1", "only long before", 2);
 }
 
+/* One has written once more since: what it wrote beside the others counts. */
+static void test_the_moment_at_which_most_have_written(void **state)
+{
+    (void)state;
+    written server = waiting_server(), then = busy_worker(), since = by(ROLE_WORKER, 1, RECORDING_SIGNAL);
+    leave_waiting(&server);
+    since.head.wall_us += 12 * SECOND;
+    leave(&since, "worker.1.bin");
+    leave(&then, "worker.1.1.bin");
+    holds_up("worker.1", "computes slot 1 of step 41", 2);
+}
+
 static void test_a_server_that_has_left_nothing(void **state)
 {
     (void)state;
@@ -374,6 +386,7 @@ int main(void)
         cmocka_unit_test_setup(test_nothing_was_written, set_up),
         cmocka_unit_test_setup(test_one_who_computes, set_up),
         cmocka_unit_test_setup(test_one_who_has_left_nothing, set_up),
+        cmocka_unit_test_setup(test_the_moment_at_which_most_have_written, set_up),
         cmocka_unit_test_setup(test_a_server_that_has_left_nothing, set_up),
         cmocka_unit_test_setup(test_a_server_that_died, set_up),
         cmocka_unit_test_setup(test_one_who_died_while_nobody_waited, set_up),

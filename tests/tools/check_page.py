@@ -153,6 +153,7 @@ def check_other_run(page):
     expect(label.startswith("gradients/") and "; at step 128 most lie at about " in label, f"histograms: {label}")
     inked = page.value("byId('histogram').getContext('2d').getImageData(0, 0, 240, 256).data.some((n) => n > 0)")
     expect(inked, "the histograms' picture is empty")
+    check_profile(page)
     expect("no task is at work" in text_of(page, "#tasks"), f"tasks: {text_of(page, '#tasks')}")
 
 
@@ -163,6 +164,26 @@ def check_old_run(page):
     runs = text_of(page, "#runs")
     expect(runs.count("finished, start 1") == 3 and "cannot be read" not in runs, f"runs: {runs}")
     expect("no task is at work" in text_of(page, "#tasks"), f"tasks: {text_of(page, '#tasks')}")
+
+
+def check_profile(page):
+    """Its picture, what is named in it by keys, tables."""
+    page.value("byId('profiles').open = true, profileLooks = 0, followProfiles()")
+    page.until("profile !== null && profileAt === null")
+    label = page.value("byId('profile-picture').getAttribute('aria-label')")
+    expect(" threads did in the steps 5 to 8; " in label, f"the profile: {label}")
+    titles = page.value("profile.rows.map((row) => row.title)")
+    for title in ("worker.0 lane 0", "worker.0 messages", "ps.0 updates", "master.0 master"):
+        expect(title in titles, f"the profile has no row {title}: {titles}")
+    expect("fc1" in text_of(page, "#profile-nodes"), f"nodes: {text_of(page, '#profile-nodes')}")
+    expect("Clocks agree to " in text_of(page, "#profile-about"), f"clocks: {text_of(page, '#profile-about')}")
+    for key in "nn+":
+        page.value(f"byId('profile-picture').dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}'}})), 0")
+    expect(text_of(page, "#profile-what").startswith("worker.0 lane 0: "), f"named: {text_of(page, '#profile-what')}")
+    inked = page.value("byId('profile-picture').getContext('2d').getImageData(150, 0, 170, 60).data.some((n) => n > 0)")
+    expect(inked and page.value("profileUntil - profileFrom < profile.end - profile.begin"), "the profile is empty")
+    wrong.extend(page.value(RULES))
+    page.value("byId('profiles').open = false, 0")
 
 
 def check_sizes(page):

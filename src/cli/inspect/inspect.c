@@ -105,6 +105,8 @@ static status look_into_file(const char *path, bool verify, json_t **ret, error 
     TRY(read_head(path, head, err));
     if (ends_with(path, ".safetensors") || is_like_safetensors(head))
         return inspect_look_safetensors(path, ret, err);
+    if (memcmp(head, "{\"traceEv", HEAD_BYTES) == 0)
+        return inspect_look_trace(path, ret, err);
     if (strstr(path, ".tfevents.") || is_like_events(path))
         return inspect_look_events(path, ret, err);
     *ret = NULL;
@@ -158,6 +160,7 @@ void inspect_print(const json_t *report, buf *ret)
         {"records", inspect_print_records},
         {"pictures", inspect_print_pictures},
         {"videos", inspect_print_videos},
+        {"trace", inspect_print_trace},
     };
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (strcmp(inspect_str(report, "kind"), kinds[i].kind) == 0)
@@ -238,7 +241,8 @@ const command command_inspect = {
     .summary = "Look into a job dir, a checkpoint, safetensors, an event file or data.",
     .about = "Tells what lies at FILE or DIR: the state of a job, the parts and the health of a "
              "checkpoint, the range of every tensor of a safetensors file, the last value of every "
-             "curve of an event file, the shape and the range of IDX data (plain or gzip), how many "
+             "curve of an event file, which nodes and waits took longest in a profile, the shape and the range of IDX "
+             "data (plain or gzip), how many "
              "records JSON Lines or TFRecords have, in one file, a folder or an archive, and of a folder or a list of "
              "pictures the classes, sizes, broken files, and the mean and deviation of the colours; of videos their "
              "frames in place of colours.\n\n"

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 
 /* The report on whatever lies at `path`; its "kind" is "checkpoint", "job", "safetensors", "events",
- * "idx", "records", "pictures" or "videos". `verify` also checks a checkpoint's SHA-256 sums, and decodes pictures and
- * videos. The caller decrefs *ret. */
+ * "idx", "records", "pictures", "videos" or "trace". `verify` also checks a checkpoint's SHA-256 sums, and decodes
+ * pictures and videos. The caller decrefs *ret. */
 MUST_USE status inspect_look(const char *path, bool verify, json_t **ret, error *err);
 
 /* The report as text for people. */

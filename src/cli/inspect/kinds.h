@@ -32,4 +32,7 @@ MUST_USE status inspect_look_videos(const char *path, bool verify, json_t **ret,
 MUST_USE status inspect_look_video_list(const char *path, bool verify, json_t **ret, error *err);
 void inspect_print_videos(const json_t *report, buf *ret);
 
+MUST_USE status inspect_look_trace(const char *path, json_t **ret, error *err);
+void inspect_print_trace(const json_t *report, buf *ret);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "cli/look/exposition.h"
 #include "cli/look/histograms.h"
+#include "cli/look/profiles.h"
 #include "cli/look/job_view.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
@@ -143,6 +144,24 @@ static status tell_worst(const char *dir, const http_request *r, http_answer *re
     return st;
 }
 
+static status tell_profiles(const char *dir, const http_request *r, http_answer *ret, error *err)
+{
+    json_t *names = NULL;
+    (void)r;
+    TRY(profiles_list(dir, &names, err));
+    return answer_json(names, ret, err);
+}
+
+static status tell_profile(const char *dir, const http_request *r, http_answer *ret, error *err)
+{
+    buf text = BUF_INIT;
+    status st = profiles_read(dir, http_query(r, "name"), &text, err);
+    if (st == OK)
+        answer_text(JSON_TYPE, 200, &text, ret);
+    buf_fini(&text);
+    return st;
+}
+
 static const struct {
     const char *name;
     status (*tell)(const char *dir, const http_request *r, http_answer *ret, error *err);
@@ -150,6 +169,7 @@ static const struct {
     {"status", tell_status}, {"config", tell_config}, {"lines", tell_lines},
     {"tasks", tell_tasks},   {"log", tell_log},       {"histograms", tell_histograms},
     {"worst", tell_worst},
+    {"profiles", tell_profiles}, {"profile", tell_profile},
 };
 
 /* --- which of them --- */

@@ -27,6 +27,7 @@ async function drawRun() {
     drawConfig();
     await followWorst();
     await followHistograms();
+    await followProfiles();
     await drawLog();
 }
 
@@ -107,12 +108,13 @@ async function begin() {
     for (const id of ["axis", "log"]) byId(id).onchange = drawCurves;
     for (const id of ["log-task", "log-level"]) byId(id).onchange = drawLog;
     byId("log-word").oninput = drawLog;
-    byId("run").onchange = () => { histogramLooks = 0; fillSelects(); drawRun(); };
+    byId("run").onchange = () => { histogramLooks = profileLooks = 0; fillSelects(); drawRun(); };
     for (const id of ["timeline-kinds", "timeline-span"]) byId(id).onchange = drawTimeline;
     byId("parts-all").ontoggle = drawTasks;
+    beginProfile();
     byId("histogram-tag").onchange = lookAtHistograms;
     byId("histograms").ontoggle = () => { histogramLooks = 0; followHistograms(); };
-    matchMedia("(prefers-color-scheme: dark)").onchange = () => { forgetCharts(); if (histograms && histograms.rows) drawHistograms(); };
+    matchMedia("(prefers-color-scheme: dark)").onchange = () => { forgetCharts(); if (histograms && histograms.rows) drawHistograms(); if (profile) drawProfile(); };
     byId("other").onchange = () => { byId("config-all").open = true; drawConfig(); };
     for (const form of document.forms) form.onsubmit = () => false;
     for (const run of await askJson("/api/runs"))

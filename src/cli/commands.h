@@ -21,6 +21,7 @@ extern const command command_generate;
 extern const command command_inspect;
 extern const command command_status;
 extern const command command_top;
+extern const command command_explain;
 extern const command command_logs;
 extern const command command_page;
 extern const command command_track;

@@ -66,6 +66,7 @@ void kv_destroy(kv **k)
     free((*k)->pushes);
     buf_fini(&(*k)->packed);
     free((*k)->pulls);
+    free((*k)->wire_us);
     free((*k)->placement);
     free((*k)->servers);
     free((*k)->sockets);
@@ -109,9 +110,11 @@ status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, cons
     k->flat = f;
     k->placement = xrealloc(k->placement, (size_t)f->n_parts * sizeof *k->placement);
     k->pulls = xrealloc(k->pulls, (size_t)f->n_parts * sizeof *k->pulls);
+    k->wire_us = xrealloc(k->wire_us, (size_t)f->n_parts * sizeof *k->wire_us);
     placement_deal(f, k->n_servers, k->placement);
     for (int32_t p = 0; p < f->n_parts; p++) {
         k->pulls[p] = (pull){.version = -1};
+        k->wire_us[p] = 0;
         if (acting)
             k->placement[p] = (int32_t)acting[k->placement[p]];
     }
@@ -136,8 +139,9 @@ static status pull_send(kv *k, int32_t part, uint8_t flags, error *err)
 
 static status pull_ask(kv *k, int32_t part, pull what, error *err)
 {
+    what.asked_us = clock_us();
     k->pulls[part] = what;
-    backoff_begin(&k->pulls[part].backoff, clock_us());
+    backoff_begin(&k->pulls[part].backoff, what.asked_us);
     return k->servers[k->placement[part]].welcomed ? pull_send(k, part, 0, err) : OK;
 }
 
@@ -198,7 +202,10 @@ static void take_part(kv *k, const wire_head *h, const net_message *m)
     k->hooks.part(k->hooks.user, &(kv_part){.part = h->part,
                                             .version = version,
                                             .scale = scale,
-                                            .weights = m->payload});
+                                            .weights = m->payload,
+                                            .times = {.asked_us = asked->asked_us,
+                                                      .lanes_us = wire_part_lanes_us(h),
+                                                      .server_us = wire_part_server_us(h)}});
 }
 
 static void take_gone(kv *k, const wire_head *h)

@@ -32,12 +32,20 @@ typedef struct kv_beside {
     const wire_head *push;
 } kv_beside;
 
+/* Why a part took its time, in monotonic microseconds. */
+typedef struct kv_times {
+    int64_t asked_us;       /* when it was asked for... */
+    int64_t lanes_us;       /* ...since then it waited so long for gradients of lanes, */
+    int64_t server_us;      /* so long, at most, for what the server had to do; the rest it was on its way */
+} kv_times;
+
 /* A part that has arrived. */
 typedef struct kv_part {
     int32_t part;
     int64_t version;
     loss_scale scale;       /* of the version; of a pull of the newest nothing */
     span *weights;          /* a callee that needs them behind the hook holds them */
+    kv_times times;
 } kv_part;
 
 typedef struct kv_hooks {

@@ -66,6 +66,7 @@ static status push_send(kv *k, push *p, error *err)
     TRY(say_measured(k, p, err));
     server_link *to = &k->servers[p->server];
     int64_t now = clock_us();
+    wire_set_push_wire_us(&p->head, k->wire_us[p->head.part]);
     if (!to->in_flight)
         to->rate.seen_us = now;
     to->in_flight += p->sum->bytes;
@@ -114,8 +115,9 @@ status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node
     p->head.node = node;
     p->head.bytes = sum->bytes;
     p->state = PUSH_QUEUED;
+    p->queued_us = clock_us();
     if (k->n_under_way++ == 0)
-        k->pushing_since_us = clock_us();
+        k->pushing_since_us = p->queued_us;
     return pushes_flow(k, p->server, err);
 }
 
@@ -156,7 +158,9 @@ void pushes_end(kv *k, int32_t server, const wire_head *h)
         push *p = &k->pushes[i];
         if (p->state != PUSH_SENT || p->server != server || !is_named(p, h))
             continue;
-        rate_count(&k->servers[server].rate, p->sum->bytes, clock_us());
+        int64_t now = clock_us(), wire_us = now - p->queued_us - wire_pushed_server_us(h);
+        k->wire_us[h->part] = wire_us > 0 ? wire_us : 0;
+        rate_count(&k->servers[server].rate, p->sum->bytes, now);
         push_over(k, p);
         return;
     }

@@ -16,6 +16,7 @@ typedef struct push {
     int32_t server;
     wire_head head;
     span *sum;                  /* held; NULL: PUSH_FREE */
+    int64_t queued_us;          /* when it was to be said first */
     backoff backoff;
 } push;
 
@@ -23,6 +24,7 @@ typedef struct pull {
     int64_t version;            /* or batch, for the newest; -1: none under way */
     bool newest;
     int64_t floor;              /* that the newest must have */
+    int64_t asked_us;
     backoff backoff;
 } pull;
 
@@ -60,6 +62,7 @@ struct kv {
     int64_t pushing_since_us;   /* when they became more than none */
     int64_t pushing_us;         /* how long there were any, until then */
     pull *pulls;                /* [n_parts] */
+    int64_t *wire_us;           /* [n_parts] how long the last push of it took on its way, its queue with it */
     buf packed;                 /* a report on its way; kept, so that steps allocate nothing */
 };
 

@@ -110,6 +110,7 @@ static status master_finish(master *m, error *err)
         .workers = members_alive(&m->members),
         .ps = m->o->n_servers,
         .restarts = m->era.starts,
+        .lane_time = master_lane_time(m),
     };
     if (results_diverged(end.totals))
         LOG_W("DIVERGED", "first_loss=%g training_loss=%g: the weights are worse than untrained ones; a lower "
@@ -120,6 +121,7 @@ static status master_finish(master *m, error *err)
         (void)accounting_epoch_figures(m->accounting, epochs - 1, &figures);
     status st = results_finish(m->results, &end, err);
     metric_figures_fini(&figures);
+    json_decref(end.lane_time);
     TRY(st);
     eval_damage_tell(m->o->dir, NULL, 0);
     return OK;

@@ -104,6 +104,7 @@ static status master_tick(master *m, error *err)
             if (m->plan.scheduler->watch)
                 m->plan.scheduler->watch(m, now);
         }
+        master_count_holds(m, now);
     }
     TRY(master_watch_disk(m, now, err));
     if (master_disk_is_well(m))

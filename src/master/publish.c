@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/live/time_shares.h"
 #include "common/parts/placement.h"
 #include "common/store/live_file.h"
 #include "master/publish_status.h"
@@ -239,6 +240,24 @@ static void tell_waits(const master *m, phase at, int64_t now_us, json_t *o)
     master_publish_awaits(m, &waits, now_us, o);
 }
 
+/* Of what it says of workers and of the master; left out where no lane has computed anything. */
+static void set_lane_time(json_t *o)
+{
+    time_shares t;
+    time_shares_of_job(o, &t);
+    if (t.lane_s > 0)
+        json_object_set_new(o, "lane_time", time_shares_json(&t));
+}
+
+json_t *master_lane_time(const master *m)
+{
+    json_t *o = json_pack("{s:o, s:o}", "master", master_publish_self(), "workers", tell_workers(m, clock_us()));
+    set_lane_time(o);
+    json_t *time = json_incref(json_object_get(o, "lane_time"));
+    json_decref(o);
+    return time;
+}
+
 static json_t *tell_job(const master *m, phase at, int64_t now_us)
 {
     json_t *o = json_object();
@@ -259,6 +278,7 @@ static json_t *tell_job(const master *m, phase at, int64_t now_us)
     json_object_set_new(o, "master", master_publish_self());
     json_object_set_new(o, "workers", tell_workers(m, now_us));
     json_object_set_new(o, "servers", tell_servers(m, now_us));
+    set_lane_time(o);
     tell_slots(m, o);
     tell_waits(m, at, now_us, o);
     set_since(o, "disk_s", m->disk.since_us, now_us);

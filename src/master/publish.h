@@ -7,6 +7,7 @@
 #ifndef TEQUIO_MASTER_PUBLISH_H
 #define TEQUIO_MASTER_PUBLISH_H
 
+#include <jansson.h>
 #include <stdint.h>
 
 typedef struct master master;
@@ -22,5 +23,8 @@ void master_publish(master *m, int64_t now_us);
 /* It is over: the last time. */
 void master_publish_end(master *m);
 void master_publish_fini(master *m);
+
+/* Where the time of lanes went (common/live/time_shares.h); NULL: not known. The caller's. */
+json_t *master_lane_time(const master *m);
 
 #endif

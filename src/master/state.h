@@ -21,6 +21,7 @@
 #include "master/disk.h"
 #include "master/era.h"
 #include "master/files.h"
+#include "master/holds.h"
 #include "master/hung.h"
 #include "master/lanes/leases.h"
 #include "master/lanes/members.h"
@@ -94,6 +95,7 @@ struct master {
     publishing publishing;
     tracing tracing;
     statuses statuses;
+    holds holds;
     int64_t tick_us, beat_us;
 };
 

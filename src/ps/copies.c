@@ -5,6 +5,7 @@
 #include "ps/state.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/wire/hello.h"
 
@@ -74,6 +75,7 @@ status ps_begin_replicator(ps *s, const Wire__Setup *m, error *err)
 void ps_on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, span *root)
 {
     ps *s = user;
+    part_times_summed(&s->times, part, clock_us());
     if (s->standbys.replicator && ps_acts_for(s, part))
         replicator_summed(s->standbys.replicator, part, step, n_slots, root);
 }

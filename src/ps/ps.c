@@ -33,6 +33,7 @@ static status ps_take_stop(ps *s, const Wire__Stop *m)
 static status take_verdict(ps *s, const wire_head *h, const Wire__Verdict *m, error *err)
 {
     verdict v = {.scale = m->scale, .skip = m->skip, .reductions = m->reductions};
+    part_times_verdict(&s->times, clock_us());
     return table_verdict(s->table, h->step, v, err);
 }
 
@@ -287,7 +288,10 @@ static status ps_wait_for_any(ps *s, error *err)
     if (n)
         memcpy(all + 1, links, n * sizeof(net_socket *));
     int most_ms = s->settling.below ? SETTLE_PAUSE_MS : TICK_MS;
-    return net_poll(all, 1 + n, s->waker, table_is_summing(s->table) ? 0 : most_ms, err);
+    int64_t began = clock_us();
+    TRY(net_poll(all, 1 + n, s->waker, table_is_summing(s->table) ? 0 : most_ms, err));
+    part_times_rest(&s->times, began, clock_us());
+    return OK;
 }
 
 static status ps_loop(ps *s, error *err)

@@ -19,12 +19,24 @@ static span *answerable(ps *s, int32_t part, int64_t version)
     return is_live && version > ps_visible(s, part) ? NULL : table_weights(s->table, part, version);
 }
 
-/* PART or GONE for a unit; false: the version is not there yet, all units below `floor` are not in it, or
- * the peer has no room for it. */
-static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t unit, int64_t floor)
+/* Where units come in any order, what a pull waits for is those below its floor. */
+static pull_time time_of(const ps *s, const waiting_pull *w, int32_t part, int64_t version)
 {
-    int64_t newest = ps_visible(s, part), version = schedule_answer(&s->plan.schedule, unit, newest);
-    if (!table_has_floor(s->table, part, floor))
+    if (!s->plan.schedule.in_order)
+        return (pull_time){.lanes_us = w->waited ? clock_us() - w->since_us : 0, .server_us = w->unread_us};
+    if (version != table_version(s->table, part))
+        return (pull_time){.server_us = w->unread_us};
+    return part_times_pull(&s->times, part, w->since_us, w->unread_us);
+}
+
+/* PART or GONE for a unit; false: the version is not there yet, all units below the floor are not in it, or
+ * the peer has no room for it. */
+static bool answer_pull(ps *s, const waiting_pull *w, int32_t part)
+{
+    const net_peer *to = &w->peer;
+    int64_t unit = w->version, newest = ps_visible(s, part);
+    int64_t version = schedule_answer(&s->plan.schedule, unit, newest);
+    if (!table_has_floor(s->table, part, w->floor))
         return false;
     span *held = answerable(s, part, version);
     if (!held && version > newest)
@@ -41,8 +53,11 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t unit, i
         return false;
     }
     span *weights = outbox_add(s->outbox, to, (outbox_label){part, unit}, held);
+    pull_time time = time_of(s, w, part, version);
     wire_head head = {.type = WIRE_PART, .part = part};
     wire_set_part_version(&head, version);
+    wire_set_part_lanes_us(&head, part_times_head(time.lanes_us));
+    wire_set_part_server_us(&head, part_times_head(time.server_us));
     if (s->plan.schedule.in_order)
         wire_set_part_scale(&head, table_scale(s->table, part, version));
     else
@@ -52,25 +67,25 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t unit, i
     return true;
 }
 
-static void pull_wait(ps *s, const net_message *m, const wire_head *h)
+/* A repeated one is the same, and waits since the first came. */
+static void pull_wait(ps *s, const waiting_pull *w, const wire_head *h)
 {
     pull_list *l = &s->pulls[h->part];
     for (size_t i = 0; i < l->n; i++)
-        if (net_peer_equal(&l->at[i].peer, &m->from)) {
-            l->at[i].version = wire_pull_unit(h);
-            l->at[i].floor = wire_pull_floor(h);
+        if (net_peer_equal(&l->at[i].peer, &w->peer)) {
+            if (l->at[i].version != w->version)
+                l->at[i] = *w;
+            l->at[i].floor = w->floor;
+            l->at[i].waited = true;
             return;
         }
     if (l->n == WAITING_MAX) {
-        ps_refuse(s, &m->from, h, OK, "too many pulls of that part wait already");
+        ps_refuse(s, &w->peer, h, OK, "too many pulls of that part wait already");
         return;
     }
     GROW(l->at, l->cap, l->n + 1);
-    l->at[l->n++] = (waiting_pull){.peer = m->from,
-                                   .connection = m->connection,
-                                   .version = wire_pull_unit(h),
-                                   .floor = wire_pull_floor(h),
-                                   .since_us = clock_us()};
+    l->at[l->n] = *w;
+    l->at[l->n++].waited = true;
 }
 
 void ps_take_pull(ps *s, const net_message *m, const wire_head *h)
@@ -80,22 +95,28 @@ void ps_take_pull(ps *s, const net_message *m, const wire_head *h)
         return;
     }
     /* on a slow link the answer may take longer than the asking worker is patient */
-    int64_t unit = wire_pull_unit(h);
+    int64_t now = clock_us();
+    waiting_pull w = {.peer = m->from,
+                      .connection = m->connection,
+                      .version = wire_pull_unit(h),
+                      .floor = wire_pull_floor(h),
+                      .since_us = now,
+                      .unread_us = part_times_unread(&s->times, now)};
     bool is_answered =
-        h->flags & WIRE_AGAIN && outbox_has(s->outbox, &m->from, (outbox_label){h->part, unit});
+        h->flags & WIRE_AGAIN && outbox_has(s->outbox, &m->from, (outbox_label){h->part, w.version});
     if (is_answered)
         return;
-    if (answer_pull(s, &m->from, h->part, unit, wire_pull_floor(h)))
+    if (answer_pull(s, &w, h->part))
         duration_note(DURATION_PS_PULL, 0);
     else
-        pull_wait(s, m, h);
+        pull_wait(s, &w, h);
 }
 
 static void answer_waiting(ps *s, int32_t part)
 {
     pull_list *l = &s->pulls[part];
     for (size_t i = 0; i < l->n;) {
-        if (!answer_pull(s, &l->at[i].peer, part, l->at[i].version, l->at[i].floor)) {
+        if (!answer_pull(s, &l->at[i], part)) {
             i++;
             continue;
         }
@@ -108,9 +129,16 @@ static void answer_waiting(ps *s, int32_t part)
     }
 }
 
+static void note_visible(ps *s, int32_t part)
+{
+    if (ps_visible(s, part) == table_version(s->table, part))
+        part_times_visible(&s->times, part, clock_us());
+}
+
 void ps_on_visible(void *user, int32_t part)
 {
     ps *s = user;
+    note_visible(s, part);
     answer_waiting(s, part);
     table_say_vote(s->table, part);
 }
@@ -144,6 +172,7 @@ status ps_on_applied(void *user, int32_t part, int64_t version, const float *gra
     int64_t next = cuts_next(s->cuts);
     if (next >= 0 && next - version <= PREALLOCATE_AHEAD)
         preallocator_order(s->preallocator, s->table, s->plan.declaration.flat->n_parts);
+    note_visible(s, part);
     answer_waiting(s, part);
     return histograms_applied(s->histograms, s->table, part, version, grad, err); /* nobody waits for them */
 }
@@ -170,8 +199,13 @@ status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)
         ps_refuse(s, &m->from, h, E_PROTOCOL, refusal);
         return OK;
     }
-    uint64_t before = wire_push_verdict(h);
-    if (before && ps_is_peer(s, &m->from))
+    uint64_t before = ps_is_peer(s, &m->from) ? wire_push_verdict(h) : 0;
+    if (before && !verdict_is_packed(before)) {
+        ps_refuse(s, &m->from, h, E_PROTOCOL, "its tag is no verdict");
+        return OK;
+    }
+    part_times_push(&s->times, ps_is_peer(s, &m->from) ? 0 : wire_push_wire_us(h), clock_us());
+    if (before)
         TRY(table_verdict_on(s->table, h->part, h->step - 1, verdict_unpack(before), err));
     if (ps_lacks_reports(s, h)) {
         LOG_D("NO_REPORT", "step=%lld level=%u index=%u: pushed without what was measured",
@@ -190,9 +224,9 @@ status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)
         return OK;
     }
     counter_add(COUNTER_PS_PUSHES, 1);
-    ps_reply(s, &m->from,
-             (wire_head){.type = WIRE_PUSHED, .part = h->part, .step = h->step, .node = h->node},
-             NULL);
+    wire_head pushed = {.type = WIRE_PUSHED, .part = h->part, .step = h->step, .node = h->node};
+    wire_set_pushed_server_us(&pushed, part_times_head(part_times_unread(&s->times, clock_us())));
+    ps_reply(s, &m->from, pushed, NULL);
     return OK;
 }
 
@@ -230,6 +264,7 @@ void ps_send_cut_results(ps *s)
     cut_result r;
     while (s->cuts && cuts_next_result(s->cuts, &r)) {
         Wire__CutDone m = WIRE__CUT_DONE__INIT;
+        s->has_cut = true;
         m.id = r.id;
         m.shard = (uint32_t)r.shard;
         m.file = r.file;

@@ -107,6 +107,7 @@ void ps_setup_clear(ps *s)
         free(s->pulls[p].at);
     free(s->pulls);
     s->pulls = NULL;
+    part_times_end(&s->times);
     free(s->assignment.placement);
     s->assignment.placement = NULL;
     free(s->assignment.shards);
@@ -276,6 +277,7 @@ static status ps_set_up(ps *s, const Wire__Setup *m, error *err)
     placement_deal(f, s->assignment.n_servers, s->assignment.placement);
     TRY(ps_read_holders(s, m, err));
     s->pulls = xcalloc((size_t)f->n_parts, sizeof *s->pulls);
+    part_times_begin(&s->times, f->n_parts, vote_settings(s->o->config));
     s->plan.optim = optim_settings(s->o->config);
     TRY(build_table(s, m, err));
     for (size_t i = 0; i < optim_slots(&s->plan.optim); i++)

@@ -10,6 +10,7 @@
 #include "ps/cut.h"
 #include "ps/histograms.h"
 #include "ps/outbox.h"
+#include "ps/part_times.h"
 #include "ps/preallocator.h"
 #include "ps/ps.h"
 #include "ps/setup.h"
@@ -23,6 +24,8 @@ typedef struct waiting_pull {
     int connection;
     int64_t version, floor;
     int64_t since_us;
+    int64_t unread_us;              /* as it came: how long it may have lain unread */
+    bool waited;                    /* it could not be answered at once */
 } waiting_pull;
 
 typedef struct pull_list {
@@ -67,6 +70,7 @@ struct ps {
     settling settling;
     histograms *histograms;
     pull_list *pulls;               /* [n_parts] */
+    server_times times;
     outbox *outbox;
     server_waits waits;
     server_ending ending;
@@ -74,6 +78,7 @@ struct ps {
     int64_t tick_us;                /* nothing that time decides is looked at before */
     int64_t said_us;                /* when votes were last said again */
     int64_t said_status_us;
+    bool has_cut;                   /* since then */
     uint64_t refused;
     log_pace refused_pace;          /* of strangers' hellos */
 };

@@ -11,6 +11,8 @@
 /* Of a model of so many parts the others are only counted. */
 enum { PARTS_TOLD = 4096 };
 
+enum { SOON_US = 20 * 1000 };
+
 /* The live parts that are held; each array has room for all that are told. */
 static void fill_parts(const ps *s, Wire__Status *m)
 {
@@ -27,11 +29,14 @@ static void fill_parts(const ps *s, Wire__Status *m)
     }
 }
 
+/* Now and then; and when a shard is written, which may be the job's last. */
 void ps_say_status(ps *s, int64_t now_us)
 {
-    if (!s->chief.is_known || now_us - s->said_status_us < WIRE_STATUS_US)
+    int64_t every_us = s->has_cut ? SOON_US : WIRE_STATUS_US;
+    if (!s->chief.is_known || now_us - s->said_status_us < every_us)
         return;
     s->said_status_us = now_us;
+    s->has_cut = false;
     wait_list waits = WAIT_LIST_INIT;
     Wire__Status m;
     ps_list_waits(s, now_us, &waits);

@@ -1,6 +1,7 @@
 #include "worker/lane.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
 #include "common/live/trace.h"
@@ -326,6 +327,7 @@ static status lane_compute(lane *l, error *err)
     TRY(lane_run_slot(l, err));
     lane_times_slot_end(&l->times);
     note done = note_of(l, NOTE_DONE, 0);
+    done.at_us = clock_us();
     lane_notes_post(l->o.shared.notes, &done);
     return OK;
 }
@@ -337,8 +339,11 @@ static bool next_slot(lane *l)
     pthread_mutex_lock(&l->lock);
     l->busy = false;
     pthread_cond_broadcast(&l->changed);
-    while (!l->stop && (!l->n || l->n_borrowed || atomic_load(&l->cancel)))
+    while (!l->stop && (!l->n || l->n_borrowed || atomic_load(&l->cancel))) {
+        if (l->n)
+            lane_times_given(&l->times);
         pthread_cond_wait(&l->changed, &l->lock);
+    }
     bool go = !l->stop;
     if (go) {
         l->now = l->queue[l->first];
@@ -347,7 +352,7 @@ static bool next_slot(lane *l)
         l->busy = true;
     }
     pthread_mutex_unlock(&l->lock);
-    lane_times_idle_end(&l->times);
+    lane_times_idle_end(&l->times, l->now.step, l->now.free_us);
     return go;
 }
 
@@ -393,6 +398,7 @@ status lane_create(const lane_options *options, lane **ret, error *err)
     l->o = *options;
     l->scale = loss_scale_first(&options->scaling);
     l->times.lane = options->index;
+    l->times.weights = options->shared.weights;
     snprintf(l->name, sizeof l->name, "lane.%d", options->index);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->changed, NULL);

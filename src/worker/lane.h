@@ -65,6 +65,7 @@ typedef struct lane_slot {
     step_slot batch;
     float weight;                   /* the slot's share of the step's examples */
     bool last;                      /* the lane's last slot of the step: its gradients stay in place */
+    int64_t free_us;                /* since when all lanes of the worker had been done with what was before it */
     lane_next next[LANE_AHEAD];     /* what most likely follows: read ahead, and on a device the first
                                      * is sent there while this one is computed */
 } lane_slot;

@@ -26,6 +26,7 @@ typedef struct note {
     tree_node node;
     span *sum;
     slot_report measured;            /* NOTE_MEASURED, likewise held */
+    int64_t at_us;                   /* NOTE_DONE: when it was so */
 } note;
 
 typedef struct lane_notes lane_notes;

@@ -169,6 +169,7 @@ static void give_slot(lane_slots *l, int64_t limit, const nodes_given *g, uint32
         .with = l->with[slot],
         .batch = steps_slot(&l->steps, l->given, slot),
         .last = nodes_is_last(g, i),
+        .free_us = l->done_us,
     };
     work.weight = weight_of(l, work.step, &work.batch);
     look_ahead(l, limit, &work, owner);
@@ -231,8 +232,9 @@ bool lane_slots_read(lane_slots *l, int32_t part)
     return --l->readers[part] == 0;
 }
 
-void lane_slots_done(lane_slots *l)
+void lane_slots_done(lane_slots *l, int64_t at_us)
 {
+    l->done_us = at_us > l->done_us ? at_us : l->done_us;
     if (--l->owed == 0)
         l->done = l->given;
 }

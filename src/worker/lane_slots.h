@@ -32,6 +32,7 @@ typedef struct lane_slots {
     int64_t given;              /* the step whose slots the lanes have, or had last */
     uint32_t n_given, owed;     /* slots given of it; of those not done */
     int64_t done;               /* the last step whose slots given are all done; -1: none */
+    int64_t done_us;            /* when they were */
     bool *is_given;             /* [per_step] */
     bool *was_given;            /* [per_step] the same of the step before */
     uint32_t *readers;          /* [n_live_parts] slots given that still read the part */
@@ -72,6 +73,6 @@ void lane_slots_back(lane_slots *l);
 /* A slot is finished with the part. True: no slot given reads it any more. */
 bool lane_slots_read(lane_slots *l, int32_t part);
 /* A slot is done. */
-void lane_slots_done(lane_slots *l);
+void lane_slots_done(lane_slots *l, int64_t at_us);
 
 #endif

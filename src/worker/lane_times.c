@@ -19,21 +19,53 @@ static void wait_end(const lane_times *t, recorder_kind what, int depth, int64_t
 void lane_times_idle(lane_times *t)
 {
     t->begin_us = clock_us();
+    t->held_us = t->weights ? weights_view_held_us(t->weights) : 0;
+    t->given_us = 0;
     RECORDER_BEGIN(0, .kind = EVENT_IDLE, .lane = t->lane, .step = -1, .at_us = t->begin_us);
 }
 
-void lane_times_idle_end(lane_times *t)
+void lane_times_given(lane_times *t)
+{
+    if (!t->given_us)
+        t->given_us = clock_us();
+}
+
+/* Without a slot, until then: as the master let nobody go on, as other lanes of the worker were not done yet, and then
+ * until the worker's thread had dealt with what all had to say and gave the next ones. A lane that had none of a step
+ * is only idle. */
+static void count_without(lane_times *t, int64_t until_us, int64_t step, int64_t free_us)
+{
+    int64_t us = until_us - t->begin_us, held = t->weights ? weights_view_held_us(t->weights) - t->held_us : 0;
+    held = held < us ? held : us;
+    if (!t->has_begun) {
+        counter_add(COUNTER_WORKER_STARTING, us);
+        return;
+    }
+    counter_add(COUNTER_WORKER_FOR_MASTER, held);
+    if (step > t->step + 1 || !free_us)
+        return;
+    int64_t others = free_us - t->begin_us;
+    others = others < 0 ? 0 : others < us - held ? others : us - held;
+    counter_add(COUNTER_WORKER_FOR_LANES, others);
+    counter_add(COUNTER_WORKER_FOR_WIRE, us - held - others);
+}
+
+void lane_times_idle_end(lane_times *t, int64_t step, int64_t free_us)
 {
     int64_t now = clock_us();
     wait_end(t, EVENT_IDLE, 0, t->begin_us, now);
+    t->untaken_us = t->given_us ? now - t->given_us : 0;
     counter_add(COUNTER_WORKER_IDLE, now - t->begin_us);
+    count_without(t, now - t->untaken_us, step, free_us);
+    t->has_begun = true;
 }
 
 void lane_times_slot(lane_times *t, int64_t step, uint32_t slot, const step_slot *batch)
 {
     int64_t now = clock_us();
     *t = (lane_times){.lane = t->lane, .step = step, .batch = batch->batch_id, .examples = batch->n,
-                      .begin_us = now, .since_us = now};
+                      .begin_us = now, .since_us = now, .weights = t->weights, .has_begun = t->has_begun,
+                      .untaken_us = t->untaken_us};
     RECORDER_BEGIN(0, .kind = EVENT_SLOT, .lane = t->lane, .step = step, .a = (int32_t)slot, .c = t->batch,
                    .at_us = now);
 }
@@ -49,10 +81,16 @@ void lane_times_slot_end(lane_times *t)
     counter_add(COUNTER_WORKER_LOADING, t->loaded_us);
     counter_add(COUNTER_WORKER_WAITING, t->waited_us);
     counter_add(COUNTER_WORKER_COMPUTING, now - t->begin_us - t->loaded_us - t->waited_us);
+    counter_add(COUNTER_WORKER_FOR_LANES, t->stall.lanes_us);
+    counter_add(COUNTER_WORKER_FOR_SERVERS, t->stall.servers_us);
+    counter_add(COUNTER_WORKER_FOR_WIRE, t->stall.wire_us);
 }
 
-void lane_times_slot_drop(const lane_times *t)
+void lane_times_slot_drop(lane_times *t)
 {
+    counter_add(COUNTER_WORKER_GIVEN_UP, clock_us() - t->begin_us);
+    t->untaken_us = 0;
+
     static const recorder_kind waits[] = {EVENT_WAIT_PART, EVENT_WAIT_SCALE, EVENT_LOAD};
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
         recorder_drop(t->lane, waits[i], 1);
@@ -87,12 +125,26 @@ void lane_times_wait(lane_times *t, recorder_kind what, int32_t part)
     if (what == EVENT_WAIT_PART)
         segment_end(t, part, false, now);
     t->since_us = now;
+    t->part = what == EVENT_WAIT_PART ? part : -1;
     RECORDER_BEGIN(1, .kind = what, .lane = t->lane, .step = t->step, .a = part, .c = t->batch, .at_us = now);
+}
+
+/* For weights, until now. */
+static void count_stall(lane_times *t, int64_t now)
+{
+    kv_times why;
+    if (!t->weights || now - t->since_us + t->untaken_us < SHORT_US)
+        return;
+    weights_view_times(t->weights, t->part, &why);
+    stall_add(&t->stall, t->untaken_us, t->since_us, now, &why);
+    t->untaken_us = 0;
 }
 
 void lane_times_wait_end(lane_times *t, recorder_kind what)
 {
     int64_t now = clock_us();
+    if (what != EVENT_LOAD)
+        count_stall(t, now);
     wait_end(t, what, 1, t->since_us, now);
     *(what == EVENT_LOAD ? &t->loaded_us : &t->waited_us) += now - t->since_us;
     t->since_us = now;

@@ -56,6 +56,7 @@ typedef struct worker_mode {
     int64_t (*held)(const struct worker *w);        /* the version held completely; -1: none, or nobody asks */
     int64_t (*computing)(const struct worker *w);   /* the step whose slots are computed; -1: none,
                                                      * or the like */
+    bool (*rests)(const struct worker *w);  /* the limit is reached; NULL: there is none */
     /* A number that changes with every step or batch done. *ret_busy: a lane computes, and does not wait. */
     int64_t (*progress)(const struct worker *w, bool *ret_busy);
     void (*list_waits)(const struct worker *w, double waited, wait_list *ret);      /* for what the lanes wait */

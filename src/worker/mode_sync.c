@@ -140,6 +140,11 @@ static int64_t mode_sync_held(const worker *w)
     return sync_driver_is_whole(w->sync.driver) ? sync_driver_step(w->sync.driver) : -1;
 }
 
+static bool mode_sync_rests(const worker *w)
+{
+    return sync_driver_is_held_back(w->sync.driver);
+}
+
 static int64_t mode_sync_computing(const worker *w)
 {
     return sync_driver_computing(w->sync.driver);
@@ -197,6 +202,7 @@ const worker_mode mode_sync = {
     .kv = mode_sync_servers_of,
     .held = mode_sync_held,
     .computing = mode_sync_computing,
+    .rests = mode_sync_rests,
     .progress = mode_sync_progress,
     .list_waits = mode_sync_list_waits,
     .describe = mode_sync_describe,

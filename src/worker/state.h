@@ -45,6 +45,7 @@ struct worker {
     worker_waits waits;
     worker_ending ending;
     int64_t tick_us, said_status_us;
+    int64_t said_status_held;       /* and which version was held then */
     log_pace refused_pace;          /* of what servers say */
 };
 

@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+enum { SOON_US = 20 * 1000 };
+
 /* To all servers; `room` has a place for each. */
 static void fill_links(const worker *w, Wire__Status__Link *room, Wire__Status *m)
 {
@@ -25,11 +27,20 @@ static void fill_links(const worker *w, Wire__Status__Link *room, Wire__Status *
     }
 }
 
+/* Now and then; and when the limit is reached, which may be the job's end. */
+static bool is_due(const worker *w, int64_t now)
+{
+    bool rests = w->has_view && w->mode->rests && w->mode->rests(w);
+    bool is_news = rests && w->mode->held(w) != w->said_status_held;
+    return now - w->said_status_us >= (is_news ? SOON_US : WIRE_STATUS_US);
+}
+
 status worker_say_status(worker *w, int64_t now, error *err)
 {
-    if (!w->master.socket || !w->master.welcomed || now - w->said_status_us < WIRE_STATUS_US)
+    if (!w->master.socket || !w->master.welcomed || !is_due(w, now))
         return OK;
     w->said_status_us = now;
+    w->said_status_held = w->has_view ? w->mode->held(w) : -1;
     wait_list waits = WAIT_LIST_INIT;
     worker_list_waits(w, now, &waits);
     Wire__Status m;

@@ -76,6 +76,7 @@ static status sync_driver_turn(sync_driver *f, error *err)
         if (!lane_slots_give(l, f->limit) && l->given == f->held)
             TRY(ask_next(f, err));
     }
+    weights_view_hold(f->o.shared.weights, sync_driver_is_held_back(f));
     return OK;
 }
 
@@ -239,7 +240,7 @@ static status take_notes(sync_driver *f, error *err)
             TRY(st);
             continue;
         }
-        lane_slots_done(&f->slots);
+        lane_slots_done(&f->slots, n.at_us);
         TRY(sync_driver_turn(f, err));
     }
     return lane_notes_failure(f->o.shared.notes, err);

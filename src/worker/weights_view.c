@@ -1,6 +1,7 @@
 #include "worker/weights_view.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,6 +14,10 @@ struct weights_view {
     int64_t *versions;
     loss_scale *scales;         /* [n_parts] of the versions */
     int64_t *puts;              /* how often each part was put */
+    kv_times *times;            /* [n_parts] of the versions */
+    kv_times last;              /* of the part that came last */
+    int64_t hold_since_us;      /* 0: lanes may go on */
+    int64_t held_us;            /* before that */
 };
 
 weights_view *weights_view_create(const flat *f, weight_store *store)
@@ -23,6 +28,7 @@ weights_view *weights_view_create(const flat *f, weight_store *store)
     v->versions = xcalloc((size_t)f->n_parts, sizeof *v->versions);
     v->scales = xcalloc((size_t)f->n_parts, sizeof *v->scales);
     v->puts = xcalloc((size_t)f->n_parts, sizeof *v->puts);
+    v->times = xcalloc((size_t)f->n_parts, sizeof *v->times);
     pthread_mutex_init(&v->lock, NULL);
     pthread_cond_init(&v->arrived, NULL);
     weights_view_forget(v);
@@ -38,6 +44,7 @@ void weights_view_destroy(weights_view **v)
     free((*v)->versions);
     free((*v)->scales);
     free((*v)->puts);
+    free((*v)->times);
     free(*v);
     *v = NULL;
 }
@@ -59,6 +66,7 @@ status weights_view_put(weights_view *v, const kv_part *p, error *err)
     v->versions[p->part] = p->version;
     v->scales[p->part] = p->scale;
     v->puts[p->part]++;
+    v->times[p->part] = v->last = p->times;
     pthread_cond_broadcast(&v->arrived);
     pthread_mutex_unlock(&v->lock);
     return OK;
@@ -117,6 +125,33 @@ status weights_view_wait_scale(weights_view *v, int64_t version, const atomic_bo
         *ret = v->scales[part];
     pthread_mutex_unlock(&v->lock);
     return part < 0 ? FAIL(err, E_LOST, "cancelled") : OK;
+}
+
+void weights_view_times(weights_view *v, int32_t part, kv_times *ret)
+{
+    pthread_mutex_lock(&v->lock);
+    *ret = part < 0 ? v->last : v->times[part];
+    pthread_mutex_unlock(&v->lock);
+}
+
+void weights_view_hold(weights_view *v, bool holds)
+{
+    pthread_mutex_lock(&v->lock);
+    if (holds && !v->hold_since_us)
+        v->hold_since_us = clock_us();
+    if (!holds && v->hold_since_us) {
+        v->held_us += clock_us() - v->hold_since_us;
+        v->hold_since_us = 0;
+    }
+    pthread_mutex_unlock(&v->lock);
+}
+
+int64_t weights_view_held_us(weights_view *v)
+{
+    pthread_mutex_lock(&v->lock);
+    int64_t us = v->held_us + (v->hold_since_us ? clock_us() - v->hold_since_us : 0);
+    pthread_mutex_unlock(&v->lock);
+    return us;
 }
 
 void weights_view_wake(weights_view *v)

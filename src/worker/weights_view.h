@@ -2,7 +2,7 @@
  * The weights as a worker's thread and its lanes see them: of each part the version that is in the store
  * (exec/weights.h), and the loss scale of that. Lanes wait here for a version.
  *
- * Threads: what waits, and weights_view_store and _wake, any lane's; the rest the worker's thread.
+ * Threads: what waits, and weights_view_store, _times, _held_us and _wake, any lane's; the rest the worker's thread.
  */
 #ifndef TEQUIO_WORKER_WEIGHTS_VIEW_H
 #define TEQUIO_WORKER_WEIGHTS_VIEW_H
@@ -37,6 +37,13 @@ MUST_USE status weights_view_wait(weights_view *v, int32_t part, int64_t version
 /* The same for the loss scale of `version`, which is here with the first live part of it. */
 MUST_USE status weights_view_wait_scale(weights_view *v, int64_t version, const atomic_bool *cancel,
                                         loss_scale *ret, error *err);
+/* Why a part of it that is here, or (-1) the one that came last, took its time. */
+void weights_view_times(weights_view *v, int32_t part, kv_times *ret);
+
+/* Nobody may go on, as the master says, or lanes may again; and for how long that was so, until now. */
+void weights_view_hold(weights_view *v, bool holds);
+int64_t weights_view_held_us(weights_view *v);
+
 void weights_view_wake(weights_view *v);                                /* waiting lanes look at cancel */
 
 #endif

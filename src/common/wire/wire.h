@@ -66,7 +66,7 @@ typedef struct wire_head {
 
 /* Of each row FIELD of the grammar wire_<field>(head) is what the head says and wire_set_<field>(head, value)
  * puts it there: COUNT and INDEX are int64_t, NUMBER and VERDICT uint64_t, BOOL a bool, SCALE a loss_scale.
- * Of a place that has two rows (PART's tag) ask only for that of the job's schedule. */
+ * Of a place that has two rows ask only for that of the job's schedule (PART's tag) or of who says it (PUSH's). */
 #define WIRE_AT_STEP step
 #define WIRE_AT_SLOTS slots
 #define WIRE_AT_NODE_INDEX node.index

@@ -443,6 +443,8 @@ static json_t *summary_of(const results *r, const results_end *e, const char *di
     json_object_set_new(s, "workers", json_integer(e->workers));
     json_object_set_new(s, "ps", json_integer(e->ps));
     json_object_set_new(s, "restarts", json_integer(e->restarts));
+    if (e->lane_time)
+        json_object_set(s, "lane_time", e->lane_time);
     json_object_set_new(s, "batches_applied", json_integer(e->batches_applied));
     json_object_set_new(s, "lost_reports", json_integer(t->lost));
     json_object_set_new(s, "lost_evaluations", json_integer(r->n_lost));

@@ -63,6 +63,7 @@ typedef struct results_end {
     int64_t steps_done, batches_applied;
     int64_t lanes, workers, ps, restarts;
     const metric_figures *figures;      /* of the last epoch that is complete; NULL: none */
+    json_t *lane_time;                  /* where their time went (common/live/time_shares.h); NULL: not known */
 } results_end;
 
 /* The mean loss of the last epoch, as far as it went. NaN: nothing was reported. */

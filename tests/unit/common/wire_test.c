@@ -11,6 +11,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
+#include "common/parts/verdict.h"
 #include "common/wire/wire.h"
 
 #include <stdio.h>
@@ -184,12 +185,9 @@ static void test_tags(void **state)
         {WIRE_PART, (uint64_t)1 << 63 | 16, 4, true},   /* a scale */
         {WIRE_PART, (uint64_t)1 << 63 | 255, 4, false}, /* neither */
         {WIRE_PUSH, 0, 4, true},
-        {WIRE_PUSH, 1, 4, false},
-        {WIRE_PUSH, (uint64_t)1 << 32, 4, true},
-        {WIRE_PUSH, ((uint64_t)1 << 54) - 1, 4, true}, /* 2^20 - 1 reductions of the learning rate */
-        {WIRE_PUSH, (uint64_t)1 << 33, 4, false},
-        {WIRE_PUSH, (uint64_t)5 << 32, 4, true},
-        {WIRE_PUSH, (uint64_t)1 << 54 | (uint64_t)1 << 32, 4, false},
+        {WIRE_PUSH, 1, 4, true},                        /* a worker's: so long was the last one on its way */
+        {WIRE_PUSH, (uint64_t)5 << 32, 4, true},        /* or a server's: a verdict */
+        {WIRE_PUSH, (uint64_t)1 << 63, 4, false},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         unsigned char head[NET_HEAD];
@@ -198,6 +196,25 @@ static void test_tags(void **state)
         status st = wire_head_decode(head, cases[i].bytes, &h, NULL);
         assert_int_equal(st, cases[i].fits ? OK : E_PROTOCOL);
     }
+}
+
+/* What a server takes as the verdict of another one. */
+static void test_verdicts(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t packed;
+        bool is_one;
+    } cases[] = {
+        {1, false},
+        {(uint64_t)1 << 32, true},
+        {((uint64_t)1 << 54) - 1, true},                /* 2^20 - 1 reductions of the learning rate */
+        {(uint64_t)1 << 33, false},
+        {(uint64_t)5 << 32, true},
+        {(uint64_t)1 << 54 | (uint64_t)1 << 32, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_int_equal(verdict_is_packed(cases[i].packed), cases[i].is_one);
 }
 
 /* The same of all other fields; what is refused is named. */
@@ -483,6 +500,7 @@ int main(void)
         cmocka_unit_test(test_heads_round_trip),
         cmocka_unit_test(test_head_bytes),
         cmocka_unit_test(test_tags),
+        cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_heads_are_refused),
         cmocka_unit_test(test_payload_sizes),

@@ -60,7 +60,7 @@ static void put(const bench *b, int32_t part, int64_t version)
     for (int64_t i = 0; i < n; i++)
         data[i] = (float)version;
     span weights = span_for_call(data, (size_t)n * sizeof *data);
-    kv_part p = {part, version, scale_of(version), &weights};
+    kv_part p = {.part = part, .version = version, .scale = scale_of(version), .weights = &weights};
     assert_int_equal(weights_view_put(b->shared.weights, &p, NULL), OK);
     free(data);
 }

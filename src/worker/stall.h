@@ -1,0 +1,24 @@
+/*
+ * Whose time it is in which a lane stands still, between two slots and within one, for want of weights: other lanes',
+ * the servers' or the wire's.
+ *
+ * A lane that has computed a slot first waits for its gradients to be taken, then part by part for the next weights.
+ * All that is one wait, and the part that ends it knows why it took so long since it was asked for (kv_times): of the
+ * lane's wait, what happened last counts first, which is the way, then the servers' work, then the other lanes. What a
+ * lane waits before the part is asked for it waits for other lanes of its worker, which still read the version before.
+ *
+ * Threads: pure functions.
+ */
+#ifndef TEQUIO_WORKER_STALL_H
+#define TEQUIO_WORKER_STALL_H
+
+#include "kv/kv.h"
+
+typedef struct stall {
+    int64_t lanes_us, servers_us, wire_us;
+} stall;
+
+/* The lane had waited `before_us` for its gradients to be taken, and from then to then for a part. */
+void stall_add(stall *s, int64_t before_us, int64_t from_us, int64_t to_us, const kv_times *t);
+
+#endif

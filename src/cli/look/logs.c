@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/paint.h"
+#include "common/store/folder_lock.h"
 #include "common/store/jobdir.h"
 #include "common/store/lockfile.h"
 
@@ -111,10 +112,13 @@ static void print_all(logs *l)
     fflush(stdout);
 }
 
+/* A master works in the job dir, or `submit` writes there what it hears of tasks elsewhere. */
 static bool runs(const logs *l)
 {
     if (l->pods)
         return pod_log_files_grow(l->pods);
+    if (folder_is_held(l->folder))
+        return true;
     char *path = jobdir_file(l->dir, JOBDIR_LOCK), *holder = lockfile_holder(path);
     bool is_held = holder;
     free(holder);

@@ -13,7 +13,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { COLUMNS_UNKNOWN = 80, ROWS_UNKNOWN = 24 };
+enum { COLUMNS_UNKNOWN = 80, ROWS_UNKNOWN = 24, SEQUENCE = 16 };
 
 #define ENTER      "\033[?1049h\033[?25l" /* a screen of its own, no cursor */
 #define LEAVE      "\033[?25h\033[?1049l"
@@ -116,6 +116,19 @@ void screen_draw(const screen_line *lines, size_t n)
 
 /* --- keys --- */
 
+/* Of a key that is a sequence what is behind its ESC, which comes with that, and no more: other keys may follow. */
+static void read_sequence(char ret[SEQUENCE])
+{
+    size_t n = 0;
+    while (n + 1 < SEQUENCE && read(STDIN_FILENO, &ret[n], 1) == 1) {
+        n++;
+        bool is_last = n > 1 && ret[n - 1] >= '@' && ret[n - 1] <= '~';
+        if (is_last || (n == 1 && ret[0] != '[' && ret[0] != 'O'))
+            break;
+    }
+    ret[n] = '\0';
+}
+
 static int read_key(void)
 {
     static const struct {
@@ -123,15 +136,15 @@ static int read_key(void)
         screen_key key;
     } keys[] = {{"[A", SCREEN_UP}, {"OA", SCREEN_UP}, {"[B", SCREEN_DOWN}, {"OB", SCREEN_DOWN},
                 {"[5~", SCREEN_PAGE_UP}, {"[6~", SCREEN_PAGE_DOWN}};
-    char typed[8] = "";
+    char typed[SEQUENCE] = "";
     ssize_t n = read(STDIN_FILENO, typed, 1);
     if (n <= 0)
         return n < 0 && (errno == EINTR || errno == EAGAIN) ? SCREEN_NOTHING : SCREEN_LEAVE;
     if (typed[0] != '\033')
         return (unsigned char)typed[0];
-    n = read(STDIN_FILENO, typed, sizeof typed - 1); /* the rest of a sequence comes with its beginning */
-    for (size_t i = 0; n > 0 && i < sizeof keys / sizeof *keys; i++)
-        if (strncmp(typed, keys[i].sequence, strlen(keys[i].sequence)) == 0)
+    read_sequence(typed);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(typed, keys[i].sequence) == 0)
             return (int)keys[i].key;
     return SCREEN_NOTHING;
 }

@@ -9,6 +9,7 @@
 #include "cli/submit/submit_search.h"
 #include "cli/submit/target.h"
 #include "common/base/fs.h"
+#include "common/store/folder_lock.h"
 #include "job/process/restart.h"
 #include "job/ssh/ssh.h"
 
@@ -113,11 +114,8 @@ static status open_page(const launch *l, const target *t, page_beside *ret, erro
 
 /* A code from 128 on may pass, as job/process/restart.h says, and what one task was asked to leave
  * for does; then all begin again, from the last checkpoint. */
-static int submit_run_job(const launch *l, const target *t, error *err)
+static int run_lives(const launch *l, const target *t, error *err)
 {
-    status st = fs_mkdirs(l->logs, err);
-    if (st != OK)
-        return status_exit_code(st);
     for (int life = 0;; life++) {
         int code = t->run(l, err);
         bool may_pass = restart_may_help(code) || (code >= 128 && err->code == E_ABORTED);
@@ -127,6 +125,17 @@ static int submit_run_job(const launch *l, const target *t, error *err)
                 err->text, life + 1, target_job_restarts(l));
         error_clear(err);
     }
+}
+
+/* Whoever follows the logs (tequio logs) sees that they grow, also where the job dir is another host's. */
+static int submit_run_job(const launch *l, const target *t, error *err)
+{
+    status st = fs_mkdirs(l->logs, err);
+    if (st != OK)
+        return status_exit_code(st);
+    int held = folder_hold(l->logs), code = run_lives(l, t, err);
+    folder_unlock(held);
+    return code;
 }
 
 static status dry_run(const launch *l, const target *t, error *err)

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/inspect/text.h"
 #include "cli/look/explain_text.h"
+#include "cli/look/explain_waits.h"
 #include "cli/look/job_view.h"
 
 #include "common/base/alloc.h"
@@ -30,24 +31,36 @@ static void add_sentences(const explain_facts *f, const suggestions *s, buf *ret
     }
 }
 
-static void print_text(const explain_facts *f, const suggestions *s, const json_t *job)
+static void add_shares(const explain_facts *f, const suggestions *s, buf *ret)
+{
+    explain_shares_text(f, ret);
+    buf_adds(ret, "\n");
+    add_sentences(f, s, ret);
+    if (s->n)
+        buf_adds(ret, "\nwhat to try, each by itself\n");
+    explain_suggestions_text(s, ret);
+}
+
+static void print_text(const explain_facts *f, const suggestions *s, const json_t *job, const json_t *waits)
 {
     buf text = BUF_INIT;
     buf_addf(&text, "%s: %s\n", inspect_str(job, "dir"), inspect_str(job, "state"));
-    explain_shares_text(f, &text);
-    buf_adds(&text, "\n");
-    add_sentences(f, s, &text);
-    if (s->n)
-        buf_adds(&text, "\nwhat to try, each by itself\n");
-    explain_suggestions_text(s, &text);
+    if (f->shares.lane_s > 0)
+        add_shares(f, s, &text);
+    if (f->shares.lane_s > 0 && waits)
+        buf_adds(&text, "\n");
+    if (waits)
+        explain_waits_text(waits, &text);
     fputs(text.data, stdout);
     buf_fini(&text);
 }
 
-static void print_json(const explain_facts *f, const suggestions *s)
+static void print_json(const explain_facts *f, const suggestions *s, json_t *waits)
 {
-    json_t *o = explain_json(f, s);
+    json_t *o = f->shares.lane_s > 0 ? explain_json(f, s) : json_object();
     buf text = BUF_INIT;
+    if (waits)
+        json_object_set(o, "events", waits);
     json_pretty(o, &text);
     fputs(text.data, stdout);
     buf_fini(&text);
@@ -56,22 +69,25 @@ static void print_json(const explain_facts *f, const suggestions *s)
 
 static status explain(const args *a, const job_view *v, error *err)
 {
-    json_t *config = NULL;
-    TRY(read_config(a->operands[0], &config, err));
-    const explain_facts f = explain_facts_of(v->job, v->live, config);
+    json_t *config = NULL, *waits = NULL;
     suggestions s;
-    if (f.shares.lane_s <= 0) {
-        json_decref(config);
-        return FAIL(err, E_DATA, "'%s' does not say where its time went: no worker has told of a slot that it computed "
-                    "(live.json)", a->operands[0]);
-    }
-    suggestions_make(&f, &s);
-    if (args_has(a, "json"))
-        print_json(&f, &s);
-    else
-        print_text(&f, &s, v->job);
+    status st = read_config(a->operands[0], &config, err);
+    if (st == OK)
+        st = explain_waits(a->operands[0], v->live, &waits, err);
+    const explain_facts f = explain_facts_of(v->job, v->live, config);
+    if (st == OK && f.shares.lane_s <= 0 && !waits)
+        st = FAIL(err, E_DATA, "'%s' does not say where its time went: no worker has told of a slot that it computed "
+                  "(live.json)", a->operands[0]);
+    s.n = 0;
+    if (f.shares.lane_s > 0)
+        suggestions_make(&f, &s);
+    if (st == OK && args_has(a, "json"))
+        print_json(&f, &s, waits);
+    else if (st == OK)
+        print_text(&f, &s, v->job, waits);
     json_decref(config);
-    return OK;
+    json_decref(waits);
+    return st;
 }
 
 static int run(const args *a, error *err)
@@ -96,11 +112,13 @@ const command command_explain = {
     .operands = "JOB_DIR",
     .min_operands = 1,
     .max_operands = 1,
-    .summary = "What bounds a job: where the time of its lanes goes, and what to try.",
+    .summary = "What bounds a job, and who holds it up: where the time of its lanes goes, and what to try.",
     .about = "Looks into the job dir, of a job that runs or of one that has ended, for what its tasks tell of their "
              "time in JOB_DIR/live.json: input, compute, wire, servers, stragglers, checkpoints and what else there "
              "is, in shares of all the time of all lanes. Then five sentences, and what could be changed, each with "
-             "what it would save at the most and how that was worked out.",
+             "what it would save at the most and how that was worked out. Where tasks have written what they did "
+             "last, into JOB_DIR/log/events (on SIGUSR1, when a wait is too long, when they die), also who holds up "
+             "the others, by what and since when, and what each did last.",
     .flags = flags,
     .n_flags = COUNT_OF(flags),
     .run = run,

@@ -168,8 +168,8 @@ def check_old_run(page):
 
 def check_profile(page):
     """Its picture, what is named in it by keys, tables."""
-    page.value("byId('profiles').open = true, profileLooks = 0, followProfiles()")
-    page.until("profile !== null && profileAt === null")
+    page.value("byId('profiles').open = true, 0")
+    page.until("profile !== null && byId('profile-what').textContent")
     label = page.value("byId('profile-picture').getAttribute('aria-label')")
     expect(" threads did in the steps 5 to 8; " in label, f"the profile: {label}")
     titles = page.value("profile.rows.map((row) => row.title)")
@@ -177,11 +177,12 @@ def check_profile(page):
         expect(title in titles, f"the profile has no row {title}: {titles}")
     expect("fc1" in text_of(page, "#profile-nodes"), f"nodes: {text_of(page, '#profile-nodes')}")
     expect("Clocks agree to " in text_of(page, "#profile-about"), f"clocks: {text_of(page, '#profile-about')}")
+    inked = page.value("byId('profile-picture').getContext('2d').getImageData(150, 0, 800, 60).data.some((n) => n > 0)")
+    expect(inked, "the profile is empty")
     for key in "nn+":
         page.value(f"byId('profile-picture').dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}'}})), 0")
     expect(text_of(page, "#profile-what").startswith("worker.0 lane 0: "), f"named: {text_of(page, '#profile-what')}")
-    inked = page.value("byId('profile-picture').getContext('2d').getImageData(150, 0, 170, 60).data.some((n) => n > 0)")
-    expect(inked and page.value("profileUntil - profileFrom < profile.end - profile.begin"), "the profile is empty")
+    expect(page.value("profileUntil - profileFrom < profile.end - profile.begin"), "+ does not zoom")
     wrong.extend(page.value(RULES))
     page.value("byId('profiles').open = false, 0")
 

@@ -3,9 +3,10 @@
 const PROFILE_ROW = 14, PROFILE_DEPTHS = 3, PROFILE_GAP = 4, PROFILE_NAMES = 150, PROFILE_TOP = 20, PROFILE_EVERY = 5;
 const PROFILE_COLOURS = { WAIT_PART: "--waiting", WAIT_SCALE: "--waiting", PULL_WAITED: "--waiting", LOAD: "--loading",
                           BATCH_MADE: "--loading", IDLE: "--idle", SLOT: "--older" };
-/* {name, about, rows: [{title, depth, events: [{name, begin, end, depth, kind, args}]}], begin, end}; what is seen of it, from
+/* {about, rows: [{title, depth, events: [{name, begin, end, depth, kind, args}]}], begin, end}; what is seen of it, from
  * one moment to another; and which event is named */
 let profile = null, profileLooks = 0, profileFrom = 0, profileUntil = 1, profileAt = null;
+let profileAsked = ""; /* the one that is here or on its way */
 
 /* How deep each lies in others of its thread. */
 function nestEvents(events) {
@@ -19,7 +20,7 @@ function nestEvents(events) {
     return Math.max(...events.map((event) => event.depth)) + 1;
 }
 
-function readProfile(name, told) {
+function readProfile(told) {
     const tasks = new Map(), threads = new Map(), rows = new Map();
     for (const e of told.traceEvents)
         if (e.name === "process_name") tasks.set(e.pid, e.args.name);
@@ -36,7 +37,7 @@ function readProfile(name, told) {
         row.depth = nestEvents(row.events);
         for (const event of row.events) { begin = Math.min(begin, event.begin); end = Math.max(end, event.end); }
     }
-    return { name, about: told.otherData, rows: sorted, begin, end: Math.max(end, begin + 1) };
+    return { about: told.otherData, rows: sorted, begin, end: Math.max(end, begin + 1) };
 }
 
 function profileSeconds(us) {
@@ -191,8 +192,15 @@ function beginProfile() {
 /* --- which --- */
 
 async function lookAtProfile() {
-    const run = chosen(), name = byId("profile-name").value;
-    profile = readProfile(`${run} ${name}`, await askJson(`/api/run/${run}/profile?name=${encodeURIComponent(name)}`));
+    const run = chosen(), name = byId("profile-name").value, asked = `${run} ${name}`;
+    if (profileAsked === asked) return;
+    profileAsked = asked;
+    try {
+        profile = readProfile(await askJson(`/api/run/${run}/profile?name=${encodeURIComponent(name)}`));
+    } catch (why) {
+        profileAsked = "";
+        throw why;
+    }
     profileFrom = profile.begin;
     profileUntil = profile.end;
     if (!profile.rows.length) return;
@@ -207,5 +215,5 @@ async function followProfiles() {
     fillSelect(byId("profile-name"), names.map((name) => [name, name]));
     byId("no-profile").hidden = names.length > 0;
     byId("profile-all").hidden = !names.length;
-    if (names.length && (!profile || profile.name !== `${chosen()} ${byId("profile-name").value}`)) await lookAtProfile();
+    if (names.length) await lookAtProfile();
 }

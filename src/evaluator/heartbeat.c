@@ -21,11 +21,15 @@ struct heartbeat {
     char *masters_events;
 };
 
-/* The master talks to no evaluator: what it has written itself tells that it has asked all others. */
-static int64_t masters_last(const heartbeat *a)
+/* The master talks to no evaluator: what it has written itself tells that it has asked all others. Not so if we have
+ * written at that time: then a signal has asked both. */
+static int64_t last_asked(const heartbeat *a)
 {
     struct stat s;
-    return stat(a->masters_events, &s) == 0 ? (int64_t)s.st_mtim.tv_sec * SECOND_US + s.st_mtim.tv_nsec / 1000 : 0;
+    if (stat(a->masters_events, &s) != 0)
+        return 0;
+    int64_t asked_us = (int64_t)s.st_mtim.tv_sec * SECOND_US + s.st_mtim.tv_nsec / 1000;
+    return asked_us > recorder_written_us() + 2 * SECOND_US ? asked_us : 0;
 }
 
 static void *heartbeat_run(void *arg)
@@ -36,7 +40,7 @@ static void *heartbeat_run(void *arg)
     while (!a->ends) {
         pthread_mutex_unlock(&a->lock);
         eval_heartbeat_touch(a->job_dir); /* may take as long as a disk does */
-        recorder_take_request(&asked, masters_last(a));
+        recorder_take_request(&asked, last_asked(a));
         int64_t due = clock_us() + SECOND_US;
         struct timespec until = {.tv_sec = due / SECOND_US, .tv_nsec = due % SECOND_US * 1000};
         pthread_mutex_lock(&a->lock);

@@ -29,8 +29,8 @@ typedef struct place {
 static place places[PLACES];        /* the job dir's, and the host's */
 static recording_head head;         /* what of it does not change */
 static atomic_flag is_writing = ATOMIC_FLAG_INIT;
-static _Atomic int64_t waited_us;   /* when recorder_write_wait last wrote... */
-static _Atomic int64_t requested_us; /* ...and SIGUSR1 last had it written */
+static _Atomic int64_t waited_us;   /* when recorder_write_wait last wrote */
+static _Atomic int64_t written_us;  /* since 1970: when anything was written last */
 
 /* --- where --- */
 
@@ -240,9 +240,16 @@ static const char *recorder_output(recording_reason why, int signal, const char 
     memcpy(h.text, text, n < sizeof h.text ? n : sizeof h.text - 1);
     for (int i = 0; i < PLACES && !path; i++)
         path = write_at(&places[i], &h);
+    if (path)
+        atomic_store(&written_us, h.wall_us);
     atomic_flag_clear(&is_writing);
     errno = failure;
     return path;
+}
+
+int64_t recorder_written_us(void)
+{
+    return atomic_load(&written_us);
 }
 
 const char *recorder_write(recording_reason why, const char *text)
@@ -276,12 +283,12 @@ bool recorder_write_waits(const wait_list *waits)
     return false;
 }
 
-/* Another master begins with none. Who asks by a signal asks all. */
+/* Another master begins with none. */
 void recorder_take_request(recorder_request *r, int64_t number)
 {
     bool is_asked = r->is_known && number > r->number;
     *r = (recorder_request){true, number};
-    if (!is_asked || !is_due(clock_us(), atomic_load(&requested_us)))
+    if (!is_asked)
         return;
     RECORDER_NOTE(.kind = EVENT_ASKED, .lane = -1, .step = -1, .a = (int32_t)number, .at_us = clock_us());
     recorder_write_wait(RECORDING_ASKED, "");
@@ -305,7 +312,6 @@ static void say_where(const char *path)
 
 static void on_request(int signal)
 {
-    atomic_store(&requested_us, clock_us());
     say_where(recorder_output(RECORDING_SIGNAL, signal, ""));
 }
 

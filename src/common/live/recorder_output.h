@@ -26,6 +26,9 @@ typedef struct recorder_identity {
  * process have them written, unless somebody else, such as a sanitizer, handles those. */
 void recorder_start(const recorder_identity *who);
 
+/* When they were written last, in microseconds since 1970; 0: they were not. */
+int64_t recorder_written_us(void);
+
 /* Returns where they were written; NULL: they were not. `text` says more; "" is fine. */
 const char *recorder_write(recording_reason why, const char *text);
 

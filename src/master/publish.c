@@ -4,6 +4,7 @@
 #include "common/base/clock.h"
 #include "common/live/time_shares.h"
 #include "common/parts/placement.h"
+#include "common/store/eval_heartbeat.h"
 #include "common/store/live_file.h"
 #include "master/publish_status.h"
 #include "master/state.h"
@@ -199,6 +200,35 @@ static json_t *tell_servers(const master *m, int64_t now_us)
     return list;
 }
 
+/* It talks to nobody, and shows in the job dir that it lives. */
+enum { EVALUATOR_SILENT_US = 10 * SECOND_US };
+
+static void look_for_evaluator(master *m, int64_t now_us)
+{
+    uint64_t trace = m->o->evaluates ? eval_heartbeat_trace(jobdir_path(m->o->dir)) : 0;
+    bool is_first = m->publishing.evaluator_trace == 0; /* of an earlier start, maybe */
+    if (trace == m->publishing.evaluator_trace)
+        return;
+    m->publishing.evaluator_trace = trace;
+    if (!is_first)
+        m->publishing.evaluator_moved_us = now_us;
+}
+
+static json_t *tell_evaluator(const master *m, int64_t now_us)
+{
+    char name[TASK_NAME];
+    json_t *o = json_object();
+    int64_t moved_us = m->publishing.evaluator_moved_us;
+    set_word(o, "task", task_name((task){ROLE_EVALUATOR, 0}, name));
+    set_word(o, "state", m->evaluator.hangs                             ? "hangs"
+                         : !moved_us                                    ? "awaited"
+                         : now_us - moved_us > EVALUATOR_SILENT_US      ? "gone"
+                                                                        : "at work");
+    set_since(o, "silent_s", moved_us, now_us);
+    set_count(o, "evaluated", m->results ? results_judged_step(m->results) : -1);
+    return o;
+}
+
 /* --- who computes what --- */
 
 static json_t *name_of_lane(const view_lane *lane)
@@ -279,6 +309,8 @@ static json_t *tell_job(const master *m, phase at, int64_t now_us)
     json_object_set_new(o, "workers", tell_workers(m, now_us));
     json_object_set_new(o, "servers", tell_servers(m, now_us));
     set_lane_time(o);
+    if (m->o->evaluates)
+        json_object_set_new(o, "evaluator", tell_evaluator(m, now_us));
     tell_slots(m, o);
     tell_waits(m, at, now_us, o);
     set_since(o, "disk_s", m->disk.since_us, now_us);
@@ -291,6 +323,7 @@ static void publish(master *m, phase at, int64_t now_us)
 {
     if (!m->publishing.shard_bytes && m->plan.declaration.flat)
         deal_shards(m, &m->publishing);
+    look_for_evaluator(m, now_us);
     json_t *told = tell_job(m, at, now_us);
     m->publishing.last_us = now_us;
     live_file_write(m->o->dir, told);

@@ -14,6 +14,8 @@ typedef struct master master;
 
 typedef struct publishing {
     int64_t last_us;
+    uint64_t evaluator_trace;       /* its sign of life, as last seen... */
+    int64_t evaluator_moved_us;     /* ...and when that had changed; 0: never */
     int32_t *shard_of;              /* [parts] as dealt; NULL: not known yet */
     int64_t *shard_bytes;           /* [servers] of the weights in each shard; likewise */
 } publishing;

@@ -118,10 +118,13 @@ def check_words(page):
     expect("master.0: at work" in tasks and "asked for at" in text_of(page, "#cells"), f"the cluster: {tasks}")
     page.value("byId('parts-all').open = true, drawTasks()")
     expect("ps.0 at version " in text_of(page, "#parts"), f"parts: {text_of(page, '#parts')}")
-    page.value("runs[0].status.live.awaits.push({task: 'worker.3', whom: 'ps.0', words: 'part 17 of ps.0', since_s: 7.21, "
-               "usual: false}), drawTasks()")
-    expect("worker.3 waits for part 17 of ps.0 since 7.2 s" in text_of(page, "#waits"), f"waits: {text_of(page, '#waits')}")
-    expect("awaited by worker.3" in text_of(page, "#tasks"), "ps.0 is not said to be awaited")
+    waits, awaited = page.value("""(() => { /* at once: the next event tells again what is */
+        runs[0].status.live.awaits.push({task: 'worker.3', whom: 'ps.0', words: 'part 17 of ps.0', since_s: 7.21, usual: false});
+        drawTasks();
+        return [byId('waits').innerText, byId('tasks').innerText];
+    })()""")
+    expect("worker.3 waits for part 17 of ps.0 since 7.2 s" in waits, f"waits: {waits}")
+    expect("awaited by worker.3" in awaited, "ps.0 is not said to be awaited")
     gone = page.value("document.querySelectorAll('#timeline .stretch.bad').length")
     expect(gone > 0, "nobody is gone in the timeline")
     label = page.value("[...document.querySelectorAll('canvas')].map((c) => c.getAttribute('aria-label')).join('|')")

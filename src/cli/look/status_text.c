@@ -165,6 +165,16 @@ static void add_worker(const json_t *live, const json_t *o, buf *ret)
     buf_adds(ret, "\n");
 }
 
+static void add_evaluator(const json_t *o, buf *ret)
+{
+    add_task(o, ret);
+    if (number(o, "evaluated", -1) >= 0)
+        buf_addf(ret, "evaluated step %lld", inspect_int(o, "evaluated"));
+    else
+        buf_adds(ret, "has evaluated nothing yet");
+    buf_adds(ret, "\n");
+}
+
 static void add_tasks(const json_t *live, buf *ret)
 {
     size_t i;
@@ -173,6 +183,8 @@ static void add_tasks(const json_t *live, buf *ret)
         add_server(o, ret);
     json_array_foreach(json_object_get(live, "workers"), i, o)
         add_worker(live, o, ret);
+    if (json_object_get(live, "evaluator"))
+        add_evaluator(json_object_get(live, "evaluator"), ret);
 }
 
 /* --- waits --- */

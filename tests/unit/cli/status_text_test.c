@@ -60,13 +60,15 @@ static void tasks_and_slots(void **state)
                 "\"servers\": [{\"task\": \"ps.0\", \"state\": \"at work\", \"endpoint\": \"tcp://x:1\", "
                 "\"acts_for\": [0, 1], \"stands_by_for\": [2]}, "
                 "{\"task\": \"ps.1\", \"state\": \"refused\", \"endpoint\": \"tcp://x:2\", \"why\": \"another key\"}], "
-                "\"waits\": []}",
+                "\"evaluator\": {\"task\": \"evaluator.0\", \"state\": \"at work\", \"silent_s\": 1, "
+                "\"evaluated\": 9}, \"waits\": []}",
            101,
            HEAD "  ps.0         at work  tcp://x:1, acts for shard 0,1, stands by for 2\n"
                 "  ps.1         refused  tcp://x:2: another key\n"
                 "  worker.0     at work  process 5 on h, 2 lanes, computes step 11, slots 0-1,3, "
                 "for others slots 2 too\n"
-                "  worker.1     gone     silent for 2 min, process 5 on h, 2 lanes, computes step 11, slots 2\n");
+                "  worker.1     gone     silent for 2 min, process 5 on h, 2 lanes, computes step 11, slots 2\n"
+                "  evaluator.0  at work  evaluated step 9\n");
 }
 
 static void waits_and_silence(void **state)

@@ -96,6 +96,10 @@ function addMaster(tile, task) {
             `${task.figures.tequio_master_checkpoints_total} checkpoints in this start`, "quiet");
 }
 
+function addEvaluator(tile, task) {
+    tile.append(element("p", task.evaluated >= 0 ? `evaluated step ${task.evaluated}` : "has evaluated nothing yet"));
+}
+
 /* What all tiles are drawn from beside their task. */
 function sceneOf(live) {
     return { live, work: workOf(live), awaited: awaitedBy(live) };
@@ -114,6 +118,7 @@ function taskTile(task, scene) {
     if (by) say(`awaited by ${[...new Set(by)].join(", ")}`, "warn-word");
     if (task.phase) addMaster(tile, task);
     else if (task.endpoint) addServer(tile, task);
+    else if (task.evaluated !== undefined) addEvaluator(tile, task);
     else addWorker(tile, task, scene.work.get(task.task) || { own: [], late: [], others: [] }, scene.live.time);
     return tile;
 }
@@ -139,7 +144,8 @@ function hostRoom(name, tasks, scene) {
 function drawHosts(live, tasks) {
     const hosts = new Map(), scene = sceneOf(live);
     for (const task of tasks) {
-        const host = hostOf(task, live);
+        const isAnywhere = task.evaluated !== undefined; /* nobody tells where it is */
+        const host = !isAnywhere ? hostOf(task, live) : hosts.size === 1 ? [...hosts.keys()][0] : "not known";
         if (!hosts.has(host)) hosts.set(host, []);
         hosts.get(host).push(task);
     }
@@ -222,7 +228,8 @@ function masterTask(job, live) {
 function drawTasks() {
     const run = runs[chosen()], { job, live } = run.status;
     const running = job.state === "running" && !(live && live.phase === "over"), is = running && live;
-    const tasks = is ? [...masterTask(job, live), ...(live.servers || []), ...(live.workers || [])] : [];
+    const tasks = is ? [...masterTask(job, live), ...(live.servers || []), ...(live.workers || []),
+        ...(live.evaluator ? [live.evaluator] : [])] : [];
     byId("waits").replaceChildren(...(is ? waitsOf(run) : []).map(([text, kind]) => element("li", text, kind)));
     byId("cells").hidden = !tasks.some((task) => task.parts && task.parts.length);
     byId("step").textContent = is ? stepWords(live) : "";

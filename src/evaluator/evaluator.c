@@ -366,13 +366,15 @@ static status watch_for_life(evaluator *e, int64_t newest, error *err)
     return OK;
 }
 
-/* Evaluates the step, ends when nothing is left to do and the job `is_over`, or waits a little. */
+/* Evaluates the step, ends when nothing is left to do and the job `is_over`, or waits a little. What is wrong with
+ * the evaluation is said before there is a checkpoint, once its vocabulary is. */
 static status go_on(evaluator *e, int64_t step, int64_t newest, bool is_over, bool *ret_done,
                     error *err)
 {
-    if (step != NONE && !e->evaluation)
+    bool is_due = step != NONE || (e->liveness.has_lived && !is_over);
+    if (is_due && !e->evaluation)
         pulse_rest(ROLE_EVALUATOR); /* data are read, an engine is built */
-    if (step != NONE && !e->evaluation)
+    if (is_due && !e->evaluation)
         TRY(open_evaluation(e, !is_over, err));
     if (is_stopped(e))
         return OK;
@@ -412,8 +414,11 @@ static status evaluator_look(evaluator *e, bool *ret_done, error *err)
     pulse_set_ready(ROLE_EVALUATOR, true);
     TRY(liveness_check(&e->liveness, err));
     TRY(check_config(e, &differs, err));
-    if (differs)
-        return go_on(e, NONE, NONE, false, ret_done, err);
+    if (differs) {
+        TRY(watch_for_life(e, NONE, err));
+        rest();
+        return OK;
+    }
     int64_t *list = NULL;
     size_t n = 0;
     TRY(checkpoint_list(e->dir, &list, &n, err));

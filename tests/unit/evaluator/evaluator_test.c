@@ -471,6 +471,43 @@ static void expect_refusal(const config *c, const char *model, status st, const 
         fail_msg("message \"%s\" lacks \"%s\"", err.text, text);
 }
 
+static void *teach(void *arg)
+{
+    const job *j = arg;
+    wait_for(j, "eval/alive");
+    put(j, "vocabulary.json", "{\"label\": {\"label\": [\"a\", \"b\", \"c\"]}}");
+    return NULL;
+}
+
+/* Of classes that training teaches, once it has, and not at the first checkpoint. */
+static void test_metrics_that_do_not_fit_are_refused_at_once(void **state)
+{
+    (void)state;
+    job plain = job_make("");
+    char *lines = xasprintf("%s/lines.jsonl", plain.path);
+    static const char text[] = "{\"x\": 1, \"label\": \"a\"}\n{\"x\": 2, \"label\": \"b\"}\n"
+                               "{\"x\": 3, \"label\": \"c\"}\n";
+    assert_int_equal(fs_write_atomic(lines, text, sizeof text - 1, NULL), OK);
+    char *more = xasprintf("dataset_reader: {type: 'jsonl', fields: [{name: 'x', type: 'number'}, {name: 'label', "
+                           "type: 'word'}]}, train_data_path: '%s', validation_data_path: '%s', model: {type: 'mlp', "
+                           "hidden: [3]}, trainer: {metrics: ['f1']}", lines, lines);
+    job j = job_make(more);
+    pthread_t thread;
+    error err = ERROR_INIT;
+    char *checkpoints = jobdir_file(j.dir, "checkpoints");
+    assert_int_equal(fs_mkdirs(checkpoints, NULL), OK);
+    put(&j, "state.json", "{\"state\": \"running\", \"start\": 1, \"exit_code\": 0, \"text\": \"\"}");
+    assert_int_equal(thread_start(&thread, "master", teach, &j, NULL), OK);
+    assert_int_equal(run(&j, NULL, 30.0, &err), E_CONFIG);
+    assert_non_null(strstr(err.text, "metric 'f1': positive_label is missing: f1 is of one of 3 classes"));
+    pthread_join(thread, NULL);
+    job_fini(&j);
+    job_fini(&plain);
+    free(checkpoints);
+    free(more);
+    free(lines);
+}
+
 static void test_models_that_do_not_fit(void **state)
 {
     (void)state;
@@ -516,6 +553,7 @@ int main(void)
         cmocka_unit_test(test_an_old_end_counts_when_nobody_comes),
         cmocka_unit_test(test_an_end_of_just_now_counts_soon),
         cmocka_unit_test(test_stops_when_told),
+        cmocka_unit_test(test_metrics_that_do_not_fit_are_refused_at_once),
         cmocka_unit_test(test_a_damaged_last_checkpoint_is_an_error),
         cmocka_unit_test(test_a_damaged_checkpoint_that_others_follow_is_passed_over),
         cmocka_unit_test(test_a_job_that_goes_back),

@@ -114,9 +114,11 @@ void trace_wire_clear(Wire__Trace *m)
     wire__trace__init(m);
 }
 
+/* Of microseconds, a hundred years: the sum of two of these in nanoseconds is an int64_t. */
+static const int64_t most = INT64_C(1) << 52;
+
 static bool is_event(const recorder_event *e)
 {
-    const int64_t most = INT64_C(1) << 53;
     return (unsigned)e->kind < EVENT_COUNT && e->at_us >= 0 && e->at_us <= most && e->took_us >= 0 &&
            e->took_us <= e->at_us && e->step >= -1 && e->lane >= -1;
 }
@@ -134,7 +136,6 @@ static bool are_events(const ProtobufCBinaryData *d)
 
 status trace_wire_check(const Wire__Trace *m, error *err)
 {
-    const int64_t most = INT64_C(1) << 53;
     bool fits = m->pieces > m->piece && m->n_tasks <= ROLE_COUNT && m->n_peers <= RECORDER_PEERS &&
                 m->n_variants <= TRACE_VARIANTS && m->offset_us >= -most && m->offset_us <= most &&
                 m->error_us >= -1 && m->error_us <= most && strlen(m->host) < 256;

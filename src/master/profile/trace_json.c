@@ -239,7 +239,7 @@ static int depth_of(recorder_kind kind)
 
 static int lane_of(const one *o)
 {
-    return o->track == LANE && o->e->lane >= 0 ? o->e->lane : 0;
+    return o->track == LANE && o->e->lane >= 0 && o->e->lane < LANES ? o->e->lane : 0;
 }
 
 static int compare(const void *a, const void *b)

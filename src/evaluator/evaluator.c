@@ -42,6 +42,7 @@ typedef struct evaluator {
     const atomic_bool *stop;
     evaluation_options how;
     evaluation *evaluation; /* NULL until it can be opened */
+    heartbeat *life;
     buf files;              /* what it reads (files.h) */
     bool files_checked;     /* that is what the job reads */
     events *events;         /* NULL until the first report */
@@ -136,8 +137,10 @@ static status read_data(evaluator *e, error *err)
     read_progress *p = read_progress_create();
     read_progress_stop_by(p, e->stop);
     read_progress_enter(p);
+    heartbeat_reads(e->life, p);
     error why = ERROR_INIT;
     status st = evaluation_open(&e->how, &e->evaluation, &why);
+    heartbeat_reads(e->life, NULL);
     read_progress_enter(NULL);
     read_progress_destroy(&p);
     bool is_left = st == E_ABORTED && is_stopped(e);
@@ -456,8 +459,7 @@ status evaluator_run(const evaluator_options *options, error *err)
                                  .stop = options->stop,
                                  .is_over = has_failed,
                                  .user = &e};
-    heartbeat *life = NULL;
-    status st = heartbeat_begin(jobdir_path(options->dir), &life, err);
+    status st = heartbeat_begin(jobdir_path(options->dir), &e.life, err);
     if (st == OK)
         st = open_evaluation(&e, true, err);
     e.liveness.alive_us = clock_us(); /* reading data may take long: nobody looked meanwhile */
@@ -473,7 +475,7 @@ status evaluator_run(const evaluator_options *options, error *err)
     damages_fini(&e.damages);
     evaluation_close(&e.evaluation);
     events_close(&e.events);
-    heartbeat_end(&life);
+    heartbeat_end(&e.life);
     buf_fini(&e.files);
     return st;
 }

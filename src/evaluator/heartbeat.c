@@ -17,6 +17,7 @@ struct heartbeat {
     pthread_mutex_t lock;
     pthread_cond_t end;
     bool ends;
+    read_progress *reads; /* NULL: it reads nothing */
     char *job_dir;
     char *masters_events;
 };
@@ -38,8 +39,12 @@ static void *heartbeat_run(void *arg)
     recorder_request asked = {.is_known = false};
     pthread_mutex_lock(&a->lock);
     while (!a->ends) {
+        read_state now;
+        bool reads = a->reads != NULL;
+        if (reads)
+            read_progress_look(a->reads, &now);
         pthread_mutex_unlock(&a->lock);
-        eval_heartbeat_touch(a->job_dir); /* may take as long as a disk does */
+        eval_heartbeat_touch(a->job_dir, reads ? &now : NULL); /* may take as long as a disk does */
         recorder_take_request(&asked, last_asked(a));
         int64_t due = clock_us() + SECOND_US;
         struct timespec until = {.tv_sec = due / SECOND_US, .tv_nsec = due % SECOND_US * 1000};
@@ -77,6 +82,13 @@ status heartbeat_begin(const char *job_dir, heartbeat **ret, error *err)
         heartbeat_free(&a);
     *ret = a;
     return st;
+}
+
+void heartbeat_reads(heartbeat *a, read_progress *p)
+{
+    pthread_mutex_lock(&a->lock);
+    a->reads = p;
+    pthread_mutex_unlock(&a->lock);
 }
 
 void heartbeat_end(heartbeat **a)

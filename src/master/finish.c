@@ -74,9 +74,13 @@ static bool is_drained(const master *m)
     bool is_cut_short = m->ending.preempted && saver_last(m->saver) < m->plan.total;
     if (has_all_results(m) || is_cut_short)
         return true;
-    bool waited = (double)(clock_us() - m->waits.drain_us) / SECOND_US >
-                  master_option(m, "trainer.final_eval_timeout");
-    if (waited)
+    const evaluator_life *e = &m->evaluator;
+    int64_t since = e->moved_us > m->waits.drain_us ? e->moved_us : m->waits.drain_us;
+    bool waited = (double)(clock_us() - since) / SECOND_US > master_option(m, "trainer.final_eval_timeout");
+    if (waited && e->reads)
+        LOG_W("NO_EVALUATION", "the evaluator has not got on for final_eval_timeout as it reads its data: %s",
+              e->state.text);
+    else if (waited)
         LOG_W("NO_EVALUATION", "the last checkpoint was not evaluated within final_eval_timeout");
     return waited;
 }

@@ -62,6 +62,18 @@ static void tell_members(master *m, int64_t now_us, double limit_s)
     }
 }
 
+/* Data that are read for the first time may take an hour: who waits counts from when that last went on. */
+static void follow_reading(master *m, int64_t now_us)
+{
+    evaluator_life *e = &m->evaluator;
+    read_state now = {.moves = 0};
+    bool reads = eval_heartbeat_reads(jobdir_path(m->o->dir), &now);
+    if (reads && (!e->reads || now.moves != e->state.moves))
+        e->moved_us = now_us;
+    e->reads = reads;
+    e->state = now;
+}
+
 /* While an evaluation is all that is waited for. */
 static void tell_evaluator(master *m, int64_t now_us)
 {
@@ -70,7 +82,13 @@ static void tell_evaluator(master *m, int64_t now_us)
     bool is_awaited = m->o->evaluates && (m->phase == DRAIN || results_waiting(m->results));
     uint64_t trace = is_awaited ? eval_heartbeat_trace(jobdir_path(m->o->dir)) : 0;
     if (!is_awaited || trace != e->trace || !e->seen_us)
-        *e = (evaluator_life){.trace = trace, .seen_us = is_awaited ? now_us : 0};
+        *e = (evaluator_life){.trace = trace,
+                              .seen_us = is_awaited ? now_us : 0,
+                              .reads = is_awaited && e->reads,
+                              .state = e->state,
+                              .moved_us = e->moved_us};
+    if (is_awaited)
+        follow_reading(m, now_us);
     double silent_s = (double)(now_us - e->seen_us) / SECOND_US;
     if (!is_awaited || e->hangs || silent_s < master_option(m, "distributed.hang_timeout"))
         return;

@@ -74,6 +74,15 @@ static bool list_cut_waits(const master *m, int64_t step, double waited, wait_li
     return any;
 }
 
+/* What the evaluator reads meanwhile, and how far it is. */
+static void list_evaluator_reading(const master *m, double waited, wait_list *ret)
+{
+    if (!m->evaluator.reads)
+        return;
+    wait_list_add(ret, LOG_INFO, "for=evaluator.0 since=%.1fs: %s", waited, m->evaluator.state.text);
+    wait_list_words(ret, waited, "evaluator.0", "evaluator.0 to read its data");
+}
+
 void master_list_step_waits(const master *m, double waited, wait_list *ret)
 {
     int64_t step = accounting_totals_of(m->accounting)->step;
@@ -83,6 +92,7 @@ void master_list_step_waits(const master *m, double waited, wait_list *ret)
                           (long long)step, waited);
             wait_list_words(ret, waited, "evaluator.0", "the evaluation of the epoch before step %lld",
                             (long long)step);
+            list_evaluator_reading(m, waited, ret);
         }
         return;
     }
@@ -101,6 +111,7 @@ static void list_drain_waits(const master *m, double waited, wait_list *ret)
     wait_list_add(ret, LOG_INFO, "for=evaluation of step=%lld since=%.1fs, at most %.0fs", (long long)m->plan.total,
                   waited, master_option(m, limit));
     wait_list_words(ret, waited, "evaluator.0", "the evaluation of step %lld", (long long)m->plan.total);
+    list_evaluator_reading(m, waited, ret);
 }
 
 static int64_t wait_began(const master *m)

@@ -66,6 +66,7 @@ status ps_begin_replicator(ps *s, const Wire__Setup *m, error *err)
                             .addresses = (const char *const *)m->addresses,
                             .n = s->assignment.n_servers,
                             .self = s->assignment.server,
+                            .first_index = s->o->self.index - s->assignment.server,
                             .limit_us = (int64_t)(limit_s * 1e6),
                             .keeps = m->keep,
                             },

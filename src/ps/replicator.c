@@ -285,7 +285,7 @@ static void replicator_make_room(replicator *m, const replicator_era *era)
     m->is_told = xcalloc(n, sizeof *m->is_told);
     m->shards = xcalloc(n, sizeof *m->shards);
     for (size_t i = 0; i < n; i++)
-        m->links[i] = (standby_link){.net = m->net, .hello = m->hello};
+        m->links[i] = (standby_link){.net = m->net, .hello = m->hello, .index = era->first_index + (int32_t)i};
     for (size_t i = 0; i < n; i++)
         m->shards[i] = (holders){HOLDER_NONE, HOLDER_NONE, false};
 }

@@ -49,7 +49,7 @@ typedef struct replicator_era {
     const int32_t *placement;     /* [n_parts] the shard of each part */
     const holders *shards;        /* [n] */
     const char *const *addresses; /* [n] endpoints of the servers */
-    int32_t n, self;
+    int32_t n, self, first_index; /* server 0 is the task ps.<first_index> */
     int64_t limit_us; /* how long a standby may owe every acknowledgement */
     bool keeps;       /* the parts are those of the era before */
 } replicator_era;

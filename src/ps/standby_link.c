@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/live/recorder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,13 @@ void standby_link_fini(standby_link *l)
     net_close(&l->socket, 0);
     free(l->endpoint);
     l->endpoint = NULL;
+}
+
+static status standby_link_dial(standby_link *l, error *err)
+{
+    TRY(net_dial(l->net, l->endpoint, &l->socket, err));
+    recorder_peer(net_peer_number(l->socket, NULL), (task){ROLE_PS, l->index});
+    return OK;
 }
 
 status standby_link_begin(standby_link *l, bool is_needed, const char *endpoint, error *err)
@@ -28,14 +36,14 @@ status standby_link_begin(standby_link *l, bool is_needed, const char *endpoint,
         return OK;
     free(l->endpoint);
     l->endpoint = xstrdup(endpoint);
-    return net_dial(l->net, endpoint, &l->socket, err);
+    return standby_link_dial(l, err);
 }
 
 status standby_link_redial(standby_link *l, error *err)
 {
     LOG_D("REDIAL", "standby=%s", l->endpoint);
     net_close(&l->socket, 0);
-    return net_dial(l->net, l->endpoint, &l->socket, err);
+    return standby_link_dial(l, err);
 }
 
 void standby_link_say(const standby_link *l, wire_head h, span *payload)

@@ -18,6 +18,7 @@ typedef struct standby_link {
     wire_head identity; /* job id and era of what is said */
     net_socket *socket; /* NULL: stands by for none of ours */
     char *endpoint;
+    int32_t index;       /* the task ps.N */
     bool is_open;        /* it is in our era */
     int64_t answered_us; /* when nothing was owed, or something of it was acknowledged */
     int64_t rest_us;     /* given up: how long it is left alone, longer each time, */

@@ -33,46 +33,53 @@ static const char *name_of(const recordings *of, int at)
 static bool is_alike(const graph_wait *a, const graph_wait *b)
 {
     return a->kind == b->kind && a->from == b->from && a->lane == b->lane && a->to == b->to && a->step == b->step &&
-           a->slot == b->slot;
+           (a->slot == b->slot || a->kind == GRAPH_REPORT);
 }
 
-static int by_part(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
     const int32_t *x = a, *y = b;
     return (*x > *y) - (*x < *y);
 }
 
 /* "part 4", "parts 4-6, 9" */
-static void add_parts(int32_t *parts, size_t n, buf *ret)
+static void add_numbers(const char *word, int32_t *numbers, size_t n, buf *ret)
 {
-    qsort(parts, n, sizeof *parts, by_part);
-    buf_adds(ret, n == 1 ? "part" : "parts");
+    qsort(numbers, n, sizeof *numbers, by_number);
+    buf_addf(ret, "%s%s", word, n == 1 ? "" : "s");
     for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && parts[end] <= parts[end - 1] + 1; end++)
+        for (end = i + 1; end < n && numbers[end] <= numbers[end - 1] + 1; end++)
             ;
-        buf_addf(ret, "%s %d", i ? "," : "", parts[i]);
-        if (parts[end - 1] > parts[i])
-            buf_addf(ret, "-%d", parts[end - 1]);
+        buf_addf(ret, "%s %d", i ? "," : "", numbers[i]);
+        if (numbers[end - 1] > numbers[i])
+            buf_addf(ret, "-%d", numbers[end - 1]);
     }
 }
 
-static void add_wait_words(const graph_wait *w, int32_t *parts, size_t n, buf *ret)
+/* `numbers` of the parts or, of reports, the slots. */
+static void add_wait_words(const graph_wait *w, int32_t *numbers, size_t n, buf *ret)
 {
     switch (w->kind) {
     case GRAPH_PART:
         buf_addf(ret, "version %lld of ", (long long)w->step);
-        add_parts(parts, n, ret);
+        add_numbers("part", numbers, n, ret);
         break;
     case GRAPH_SLOT:
         buf_addf(ret, "slot %d of step %lld, for ", w->slot, (long long)w->step);
-        add_parts(parts, n, ret);
+        add_numbers("part", numbers, n, ret);
         break;
     case GRAPH_REPORT:
-        buf_addf(ret, "the report of slot %d of step %lld", w->slot, (long long)w->step);
+        buf_adds(ret, "what was measured of ");
+        add_numbers("slot", numbers, n, ret);
+        buf_addf(ret, " of step %lld", (long long)w->step);
+        break;
+    case GRAPH_COPY:
+        buf_addf(ret, "its standby to have version %lld of ", (long long)w->step);
+        add_numbers("part", numbers, n, ret);
         break;
     case GRAPH_VERDICT:
         buf_addf(ret, "the verdict on step %lld, for ", (long long)w->step);
-        add_parts(parts, n, ret);
+        add_numbers("part", numbers, n, ret);
         break;
     case GRAPH_LIMIT:
         buf_addf(ret, "leave to go on behind version %lld", (long long)w->step);
@@ -85,19 +92,19 @@ static void add_wait_words(const graph_wait *w, int32_t *parts, size_t n, buf *r
     }
 }
 
-/* Those that differ by their parts alone are one. */
+/* Those that differ by their parts alone are one, and reports those that differ by their slots. */
 static json_t *tell_waits(const wait_graph *g)
 {
     json_t *list = json_array();
     bool *told = xcalloc(g->n_waits + 1, sizeof *told);
-    int32_t *parts = xcalloc(g->n_waits + 1, sizeof *parts);
+    int32_t *numbers = xcalloc(g->n_waits + 1, sizeof *numbers);
     for (size_t i = 0; i < g->n_waits; i++) {
         const graph_wait *w = &g->waits[i];
         int64_t age_us = 0;
         size_t n = 0;
         for (size_t k = i; k < g->n_waits && !told[i]; k++)
             if (is_alike(w, &g->waits[k])) {
-                parts[n++] = g->waits[k].part;
+                numbers[n++] = w->kind == GRAPH_REPORT ? g->waits[k].slot : g->waits[k].part;
                 age_us = g->waits[k].age_us > age_us ? g->waits[k].age_us : age_us;
                 told[k] = k > i;
             }
@@ -105,7 +112,7 @@ static json_t *tell_waits(const wait_graph *g)
             continue;
         buf words = BUF_INIT;
         json_t *o = json_object();
-        add_wait_words(w, parts, n, &words);
+        add_wait_words(w, numbers, n, &words);
         set_word(o, "task", name_of(g->of, w->from));
         json_object_set_new(o, "lane", w->lane < 0 ? json_null() : json_integer(w->lane));
         set_word(o, "for", words.data);
@@ -115,7 +122,7 @@ static json_t *tell_waits(const wait_graph *g)
         buf_fini(&words);
     }
     free(told);
-    free(parts);
+    free(numbers);
     return list;
 }
 

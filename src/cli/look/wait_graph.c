@@ -198,6 +198,28 @@ static void follow_slots(wait_graph *g, int at, int32_t part, int64_t step, int6
                 part);
 }
 
+/* A version is not answered before the standby has acknowledged the gradient that makes it. */
+static bool follow_copy(wait_graph *g, int at, const recording *r, const graph_wait *w)
+{
+    const recorder_event *sent = NULL;
+    for (uint32_t k = 0; k < r->head.n_events; k++) {
+        const recorder_event *e = &r->events[k];
+        bool is_of_it = e->lane == w->part && e->step == w->step - 1 && task_of_peer(g, r, (uint32_t)e->b) != at;
+        if (is_of_it && e->kind == EVENT_SENT && e->a == WIRE_PUSH)
+            sent = sent ? sent : e;
+        else if (is_of_it && e->kind == EVENT_RECEIVED && e->a == WIRE_PUSHED)
+            sent = NULL;
+    }
+    if (!sent)
+        return false;
+    const graph_wait copy = {.kind = GRAPH_COPY, .from = at, .lane = -1, .to = task_of_peer(g, r, (uint32_t)sent->b),
+                             .step = w->step, .part = w->part, .slot = -1, .age_us = recording_age(r, sent->at_us)};
+    if (add_wait(g, &copy) && speaking(g, copy.to))
+        add_end(g, copy.to, -1, "has not acknowledged version %lld of part %d, for which it stands by",
+                (long long)w->step, w->part);
+    return true;
+}
+
 static void follow_part(wait_graph *g, graph_wait w)
 {
     const recording *r = add_wait(g, &w) ? speaking(g, w.to) : NULL;
@@ -211,12 +233,12 @@ static void follow_part(wait_graph *g, graph_wait w)
     else if (version >= w.step && recording_message(r, EVENT_SENT, WIRE_PART, w.part, w.step))
         add_end(g, w.to, -1, "has sent part %d of version %lld, which has not arrived: the link is slow or broken",
                 w.part, (long long)w.step);
-    else if (version >= w.step)
+    else if (version >= w.step && !follow_copy(g, w.to, r, &w))
         add_end(g, w.to, -1, "has part %d at version %lld, and has not sent it", w.part, (long long)version);
-    else if (update)
+    else if (version < w.step && update)
         add_end(g, w.to, recording_age(r, update->at_us), "updates part %d to version %lld", update->a,
                 (long long)update->step);
-    else
+    else if (version < w.step)
         follow_slots(g, w.to, w.part, version >= 0 ? version : w.step - 1, w.age_us);
     g->depth--;
 }

@@ -16,6 +16,7 @@ typedef enum graph_wait_kind {
     GRAPH_PART,         /* for a version of a part */
     GRAPH_SLOT,         /* for the gradient of a slot */
     GRAPH_REPORT,       /* for what was measured of a slot */
+    GRAPH_COPY,         /* for a standby to have a version of a part too */
     GRAPH_VERDICT,      /* for the vote on a step */
     GRAPH_LIMIT,        /* for leave to go on behind a version */
     GRAPH_SHARD,        /* for a shard of a checkpoint */

@@ -300,6 +300,21 @@ static void test_a_server_that_updates(void **state)
     holds_up("ps.0", "updates part 4 to version 42", 2);
 }
 
+/* ps.0 has made version 42, and may not answer it before ps.1 has it too, which is stopped. */
+static void test_a_standby(void **state)
+{
+    (void)state;
+    written server = waiting_server();
+    add(&server, (recorder_event){.kind = EVENT_UPDATE, .lane = -1, .a = 4, .step = 42, .at_us = 7 * SECOND});
+    says(&server, EVENT_SENT, WIRE_PUSH, PS_1, 4, 41, 7);
+    leave_waiting(&server);
+    holds_up("ps.1", "has written nothing", 2);
+    text_says("  ps.0         waits for its standby to have version 42 of part 4, of ps.1, since 7.0 s\n");
+    says(&server, EVENT_RECEIVED, WIRE_PUSHED, PS_1, 4, 41, 6);
+    leave(&server, "ps.0.bin");
+    holds_up("ps.0", "has part 4 at version 42, and has not sent it", 1);
+}
+
 /* worker.1 cannot compute step 41, as it waits for part 9 of ps.1, which has died. */
 static void test_a_chain(void **state)
 {
@@ -352,7 +367,7 @@ static void test_reports_that_the_master_lacks(void **state)
     add(&master, (recorder_event){.kind = EVENT_STEP_DONE, .lane = -1, .step = 41, .at_us = 4 * SECOND});
     leave(&master, "master.0.bin");
     holds_up("worker.0", "has written nothing", 1);
-    text_says("  master.0     waits for the report of slot 0 of step 41, of worker.0, since 4.0 s\n");
+    text_says("  master.0     waits for what was measured of slot 0 of step 41, of worker.0, since 4.0 s\n");
 }
 
 static void test_short_waits_hold_up_nobody(void **state)
@@ -393,6 +408,7 @@ int main(void)
         cmocka_unit_test_setup(test_one_who_waits_for_examples, set_up),
         cmocka_unit_test_setup(test_what_is_on_its_way, set_up),
         cmocka_unit_test_setup(test_a_server_that_updates, set_up),
+        cmocka_unit_test_setup(test_a_standby, set_up),
         cmocka_unit_test_setup(test_a_chain, set_up),
         cmocka_unit_test_setup(test_leave_to_go_on, set_up),
         cmocka_unit_test_setup(test_reports_that_the_master_lacks, set_up),

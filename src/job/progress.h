@@ -1,6 +1,7 @@
 /*
  * Progress on standard error: a bar that stays the last line, or plain lines. Plain lines come at most
- * every minute, at every epoch's end and at the last step, and begin with PROGRESS_MARK; by that
+ * every minute, at the ends of the first PROGRESS_EPOCHS epochs and later of one a minute, and at the last
+ * step, so short epochs fill no log; they begin with PROGRESS_MARK; by that
  * the local launcher tells them from log lines, and passes them on as they are. Bars it draws anew
  * (common/base/console.h).
  *
@@ -25,8 +26,12 @@ typedef struct progress_state {
     double eta_s;              /* < 0: unknown */
 } progress_state;
 
+enum { PROGRESS_EPOCHS = 16 };
+
 typedef struct progress {
     progress_mode mode;
+    int epochs_left;            /* whose ends may be shown */
+    int64_t epochs_us;          /* since when another one may */
     int64_t next_us; /* nothing more is shown before */
     progress_state newest;
     bool is_newest_shown;

@@ -84,6 +84,28 @@ static void epoch_edge_and_last_step_are_shown(void **state)
     expect(&s, LINE(49, 1) LINE(50, 2) LINE(100, 2));
 }
 
+/* Ends of epochs that are shorter than a second: the first ones, and then one a minute. */
+static void short_epochs_fill_no_log(void **state)
+{
+    (void)state;
+    screen s;
+    char wanted[4096] = LINE(1, 1);
+    screen_open(&s, PROGRESS_PLAIN);
+    show(&s, 1, 0, 0);
+    for (int i = 0; i < 40; i++) {
+        show(&s, 2 + i, 1 + i, i);
+        size_t n = strlen(wanted);
+        if (i < PROGRESS_EPOCHS) /* of two epochs, none is called the third */
+            snprintf(wanted + n, sizeof wanted - n, PROGRESS_MARK "step %d/100  epoch 2/2  " REST "\n", 2 + i);
+    }
+    size_t n = strlen(wanted);
+    snprintf(wanted + n, sizeof wanted - n, LINE(60, 2) LINE(61, 2));
+    show(&s, 60, 60, 60 * SECOND + 50); /* a minute after the last line */
+    show(&s, 61, 61, 60 * SECOND + 51); /* the end of this minute's epoch */
+    show(&s, 62, 62, 60 * SECOND + 52);
+    expect(&s, wanted);
+}
+
 static void finish_shows_what_is_due(void **state)
 {
     (void)state;
@@ -182,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_lines_come_every_minute),
         cmocka_unit_test(epoch_edge_and_last_step_are_shown),
+        cmocka_unit_test(short_epochs_fill_no_log),
         cmocka_unit_test(finish_shows_what_is_due),
         cmocka_unit_test(bar_is_one_line_between_returns),
         cmocka_unit_test(fields_go_by_what_they_tell),

@@ -13,6 +13,14 @@ class Stay(urllib.request.HTTPRedirectHandler):
         return None
 
 
+def first_event(answer):
+    """Its first line. One that begins with a colon only shows that the stream lives, and may come before."""
+    line = answer.readline()
+    while line.startswith(b":") or line == b"\n":
+        line = answer.readline()
+    return line
+
+
 def main():
     address, *words = sys.argv[1:]
     base = address.partition("#")[0]
@@ -32,7 +40,8 @@ def main():
     except urllib.error.HTTPError as refused:
         answer = refused
     is_endless = answer.status == 200 and words[0] == "api/events"
-    sys.stdout.write(f"{answer.status}\n{(answer.readline() if is_endless else answer.read()).decode()}")
+    body = first_event(answer) if is_endless else answer.read()
+    sys.stdout.write(f"{answer.status}\n{body.decode()}")
 
 
 main()

@@ -26,8 +26,6 @@ static void read_file(recordings *r, const char *folder, const char *name)
     char *path = xasprintf("%s/%s", folder, name);
     if (recording_read(path, &file->r, &why) == OK) {
         snprintf(file->name, sizeof file->name, "%s", name);
-        if (file->r.head.wall_us > r->wall_us)
-            r->wall_us = file->r.head.wall_us;
         r->n_files++;
     } else {
         r->refused[r->n_refused++] = xstrdup(why.text);
@@ -49,6 +47,38 @@ static status read_files(recordings *r, const char *job_dir, error *err)
     fs_list_free(names, n);
     free(folder);
     return st;
+}
+
+/* --- moments --- */
+
+/* The newest that a master wrote of itself; NULL: there is none. */
+static const recording_head *find_master(const recordings *r)
+{
+    const recording_head *found = NULL;
+    for (size_t i = 0; i < r->n_files; i++) {
+        const recording_head *h = &r->files[i].r.head;
+        if (h->indexes[ROLE_MASTER] >= 0 && (!found || h->wall_us > found->wall_us))
+            found = h;
+    }
+    return found;
+}
+
+/* Times of day of hosts may differ; by how much each task's clock differs from its master's its file tells. One whose
+ * master was another, on another host, lies elsewhere altogether: it stays where its own time of day has it. */
+static void align_clocks(recordings *r)
+{
+    static const double hour_us = 3600e6;
+    const recording_head *master = find_master(r);
+    double of_master_us = master ? (double)master->wall_us - (double)master->at_us : 0;
+    for (size_t i = 0; i < r->n_files && master; i++) {
+        recording_head *h = &r->files[i].r.head;
+        double by_us = (double)h->at_us + (double)h->offset_us + of_master_us - (double)h->wall_us;
+        if (h->error_us >= 0 && by_us > -hour_us && by_us < hour_us)
+            h->wall_us += (int64_t)by_us;
+    }
+    for (size_t i = 0; i < r->n_files; i++)
+        if (i == 0 || r->files[i].r.head.wall_us > r->wall_us)
+            r->wall_us = r->files[i].r.head.wall_us;
 }
 
 /* --- tasks --- */
@@ -257,6 +287,7 @@ status recordings_open(const char *job_dir, const json_t *live, recordings *ret,
         recordings_close(&r);
         return st;
     }
+    align_clocks(&r);
     add_tasks(&r, live);
     find_owners(&r, live);
     *ret = r;

@@ -1,6 +1,7 @@
 /*
  * What the tasks of a job have written of what they did last (common/live/recording.h): of the last quarter of a minute
- * in which any has, the moment at which most have, and of each task its file that is nearest to it.
+ * in which any has, the moment at which most have, and of each task its file that is nearest to it; by the master's
+ * clock, as far as files tell how it differs from theirs (common/live/clock_offset.h).
  *
  * Threads: functions without shared state.
  */

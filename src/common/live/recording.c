@@ -47,6 +47,12 @@ static size_t body_bytes(const recording_head *h)
     return ((size_t)h->n_in_progress + h->n_events) * sizeof(recording_event) + h->n_peers * sizeof(recording_peer);
 }
 
+/* 285 years, so that differences of such are numbers. */
+static bool is_time(int64_t us)
+{
+    return us >= 0 && us <= INT64_C(1) << 53;
+}
+
 static bool is_known_task(int32_t of, int32_t index)
 {
     return of >= 0 && of < ROLE_COUNT && index >= 0;
@@ -68,6 +74,8 @@ static status check_head(const recording_head *h, const char *body, size_t bytes
         return FAIL(err, E_DATA, "another version of the program wrote it, whose events are others");
     if (h->reason >= RECORDING_REASON_COUNT || !is_known_task(h->role, h->index))
         return FAIL(err, E_DATA, "its head tells of no task, or no reason");
+    if (!is_time(h->at_us) || !is_time(h->wall_us))
+        return FAIL(err, E_DATA, "its head tells no time");
     return OK;
 }
 
@@ -80,6 +88,10 @@ static status read_events(const char *from, size_t n, recorder_event **ret, erro
         if (e.kind >= EVENT_COUNT) {
             free(events);
             return FAIL(err, E_DATA, "event %zu is of kind %u, of %d", i, e.kind, (int)EVENT_COUNT);
+        }
+        if (!is_time(e.at_us)) {
+            free(events);
+            return FAIL(err, E_DATA, "event %zu has no time", i);
         }
         events[i] = (recorder_event){.at_us = e.at_us, .took_us = e.took_us, .step = e.step, .c = e.c, .a = e.a,
                                      .b = e.b, .kind = (recorder_kind)e.kind, .lane = e.lane};

@@ -236,6 +236,24 @@ static void test_the_moment_at_which_most_have_written(void **state)
     holds_up("worker.1", "computes slot 1 of step 41", 2);
 }
 
+/* The time of day is an hour less a bit behind on worker.1's host, whose clock began elsewhere. */
+static void test_hosts_whose_clocks_differ(void **state)
+{
+    (void)state;
+    written server = waiting_server(), busy = busy_worker();
+    leave_waiting(&server);
+    busy.head.wall_us -= 3000 * INT64_C(1000000);
+    leave(&busy, "worker.1.bin");
+    holds_up("worker.1", "only long before", 2);
+    busy.head.error_us = 100;
+    busy.head.offset_us = 5;
+    leave(&busy, "worker.1.bin");
+    holds_up("worker.1", "computes slot 1 of step 41", 2);
+    busy.head.offset_us = INT64_C(1) << 50;     /* of another master's clock */
+    leave(&busy, "worker.1.bin");
+    holds_up("worker.1", "only long before", 2);
+}
+
 static void test_a_server_that_has_left_nothing(void **state)
 {
     (void)state;
@@ -402,6 +420,7 @@ int main(void)
         cmocka_unit_test_setup(test_one_who_computes, set_up),
         cmocka_unit_test_setup(test_one_who_has_left_nothing, set_up),
         cmocka_unit_test_setup(test_the_moment_at_which_most_have_written, set_up),
+        cmocka_unit_test_setup(test_hosts_whose_clocks_differ, set_up),
         cmocka_unit_test_setup(test_a_server_that_has_left_nothing, set_up),
         cmocka_unit_test_setup(test_a_server_that_died, set_up),
         cmocka_unit_test_setup(test_one_who_died_while_nobody_waited, set_up),

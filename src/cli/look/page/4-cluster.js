@@ -113,9 +113,9 @@ function taskTile(task, scene) {
     if (task.why) say(task.why, "bad-word");
     for (const one of scene.live.awaits || [])
         if (one.task === task.task) say(awaitWords(one), one.usual ? "quiet" : "warn-word");
-    if (task.told_s > 10 && task.state !== "gone") say(`told ${duration(task.told_s)} ago:`, "warn-word");
     const by = scene.awaited.get(task.task);
     if (by) say(`awaited by ${[...new Set(by)].join(", ")}`, "warn-word");
+    if (task.told_s > 10 && task.state !== "gone") say(`told ${duration(task.told_s)} ago:`, "warn-word");
     if (task.phase) addMaster(tile, task);
     else if (task.endpoint) addServer(tile, task);
     else if (task.evaluated !== undefined) addEvaluator(tile, task);

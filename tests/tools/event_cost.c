@@ -1,10 +1,13 @@
 /*
  * What it costs to note an event in the flight recorder, in nanoseconds of processor time: one of which everything is
- * known, a message with a look at the clock, and something that is begun and ended; each the least of some rounds.
+ * known, a message with a look at the clock, and something that is begun and ended; with a profile
+ * (common/live/trace.h) one beside its steps, and a node within them, with two looks at the clock; each the least of
+ * some rounds.
  *
  *   event_cost
  */
-#include "common/live/recorder.h"
+#include "common/base/clock.h"
+#include "common/live/trace.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -36,10 +39,21 @@ static void begin_and_end(int i)
     recorder_end(0, EVENT_SLOT, 0, i + 1);
 }
 
+static void node(int i)
+{
+    int64_t begin = clock_ns();
+    recorder_event e = trace_node_event(begin, clock_ns());
+    e.step = 0;
+    e.a = i;
+    trace_note(&e);
+}
+
 static double cost_of(void (*what)(int))
 {
     int64_t least = INT64_MAX;
+    trace_window w = trace_steps;
     for (int round = 0; round < ROUNDS; round++) {
+        trace_open(w); /* empty */
         int64_t begin = cpu_ns();
         for (int i = 0; i < TIMES; i++)
             what(i);
@@ -52,7 +66,12 @@ static double cost_of(void (*what)(int))
 int main(void)
 {
     atomic_store(&recorder_is_on, true);
-    printf("{\"note_ns\": %.1f, \"message_ns\": %.1f, \"begin_end_ns\": %.1f}\n", cost_of(note), cost_of(message),
+    printf("{\"note_ns\": %.1f, \"message_ns\": %.1f, \"begin_end_ns\": %.1f", cost_of(note), cost_of(message),
            cost_of(begin_and_end));
+    trace_open((trace_window){TIMES, TIMES + 1});
+    printf(", \"beside_profile_ns\": %.1f", cost_of(note));
+    trace_open((trace_window){0, 1});
+    printf(", \"profiled_node_ns\": %.1f}\n", cost_of(node));
+    trace_close();
     return 0;
 }

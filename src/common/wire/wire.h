@@ -30,7 +30,7 @@
 
 #include "proto/control.pb-c.h"
 
-enum { WIRE_PROTOCOL = 7, WIRE_SMALL_MAX = 1 << 20 };
+enum { WIRE_PROTOCOL = 8, WIRE_SMALL_MAX = 1 << 20 };
 
 typedef enum wire_type {
 #define MESSAGE(name, number, from, to, phase, payload) WIRE_##name = number,

@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-    VERSION = 1,
-    FILE_HEAD = 16, /* "TQJ", version, 4 zero bytes, u64 job id */
+    VERSION = 2,    /* of 1 reports count loss and accuracy alone */
+    FILE_HEAD = 16, /* "TQJ", version, u32 CRC-32C of the rest of the head, of version 1 zero; u64 job id */
     HEAD = 12,      /* u32 length, u8 kind, 3 zero bytes, u32 CRC-32C */
     NAME_MOST = 63,
 };
@@ -219,21 +219,27 @@ static bool record_decode(journal_kind kind, const unsigned char *data, size_t b
     return known && !c.bad && !c.left && step >= 0;
 }
 
-static void file_head(uint64_t job_id, buf *ret)
+static void file_head(int version, uint64_t job_id, buf *ret)
 {
-    buf_add(ret, "TQJ", 3);
-    journal_put(ret, VERSION, 1);
-    journal_put(ret, 0, 4);
-    journal_put(ret, job_id, 8);
+    buf rest = BUF_INIT;
+    buf_add(&rest, "TQJ", 3);
+    journal_put(&rest, (uint64_t)version, 1);
+    journal_put(&rest, job_id, 8);
+    buf_add(ret, rest.data, 4);
+    journal_put(ret, version > 1 ? crc32c(0, rest.data, rest.size) : 0, 4);
+    buf_add(ret, rest.data + 4, 8);
+    buf_fini(&rest);
 }
 
-static bool journal_is_ours(const fs_map *map, uint64_t job_id)
+/* 0: none of that job, or damage. */
+static int journal_version(const fs_map *map, uint64_t job_id)
 {
     buf head = BUF_INIT;
-    file_head(job_id, &head);
-    bool ours = map->bytes >= FILE_HEAD && memcmp(map->data, head.data, FILE_HEAD) == 0;
+    int version = map->bytes >= FILE_HEAD ? map->data[3] : 0;
+    file_head(version, job_id, &head);
+    bool ours = version && memcmp(map->data, head.data, FILE_HEAD) == 0;
     buf_fini(&head);
-    return ours;
+    return ours ? version : 0;
 }
 
 /* The record at `at`; false: there is none, or no whole and sound one. */
@@ -252,14 +258,19 @@ static bool journal_find_record(const fs_map *map, size_t at, journal_record *re
     return record_decode(kind, p + HEAD, bytes, ret);
 }
 
-static void journal_walk(const fs_map *map, uint64_t job_id, journal_visit *visit, void *user,
-                         size_t *ret_end)
+static status journal_walk(const char *path, const fs_map *map, uint64_t job_id, journal_visit *visit, void *user,
+                           size_t *ret_end, error *err)
 {
     journal_record r;
-    size_t at = journal_is_ours(map, job_id) ? FILE_HEAD : 0;
+    int version = journal_version(map, job_id);
+    if (version > VERSION)
+        return FAIL(err, E_CONFIG, "'%s' is a journal of version %d, and this program reads those up to %d: go on with "
+                    "the program that wrote it, or a newer one", path, version, VERSION);
+    size_t at = version ? FILE_HEAD : 0;
     *ret_end = at;
     for (; at && journal_find_record(map, at, &r); *ret_end = at = r.end)
         visit(user, &r);
+    return OK;
 }
 
 status journal_read(const char *path, uint64_t job_id, journal_visit *visit, void *user,
@@ -270,9 +281,9 @@ status journal_read(const char *path, uint64_t job_id, journal_visit *visit, voi
     if (!fs_exists(path))
         return OK;
     TRY(fs_map_open(path, &map, err));
-    journal_walk(&map, job_id, visit, user, ret_end);
+    status st = journal_walk(path, &map, job_id, visit, user, ret_end, err);
     fs_map_close(&map);
-    return OK;
+    return st;
 }
 
 /* --- the file --- */
@@ -331,7 +342,7 @@ static bool is_kept(const choice *c, const journal_record *r)
 static status journal_take_back(journal *j, const fs_map *map, const choice *c, error *err)
 {
     buf kept = BUF_INIT;
-    file_head(j->job_id, &kept);
+    file_head(VERSION, j->job_id, &kept);
     journal_record r;
     size_t n = 0;
     for (size_t at = FILE_HEAD; journal_find_record(map, at, &r); at = r.end)
@@ -349,7 +360,7 @@ static status journal_take_back(journal *j, const fs_map *map, const choice *c, 
 static status begin_anew(journal *j, const completed_steps *base, error *err)
 {
     buf bytes = BUF_INIT;
-    file_head(j->job_id, &bytes);
+    file_head(VERSION, j->job_id, &bytes);
     base_encode(&j->record, base);
     buf_add(&bytes, j->record.data, j->record.size);
     status st = rewrite(j, &bytes, err);
@@ -367,9 +378,11 @@ static status open_or_begin(journal *j, const journal_place *place, const comple
     size_t end;
     if (fs_exists(place->path))
         TRY(fs_map_open(place->path, &map, err));
-    journal_walk(&map, place->job_id, choose_base, &c, &end);
-    *ret_found = c.begin > 0;
-    status st = c.begin ? journal_take_back(j, &map, &c, err) : begin_anew(j, otherwise, err);
+    status st = journal_walk(place->path, &map, place->job_id, choose_base, &c, &end, err);
+    if (st == OK) {
+        *ret_found = c.begin > 0;
+        st = c.begin ? journal_take_back(j, &map, &c, err) : begin_anew(j, otherwise, err);
+    }
     fs_map_close(&map);
     return st;
 }
@@ -470,7 +483,7 @@ status journal_trim(journal *j, int64_t step, error *err)
     TRY(fs_map_open(j->file.path, &map, err));
     size_t from = j->bases[newest].offset, bytes = bytes_of(j);
     buf kept = BUF_INIT;
-    file_head(j->job_id, &kept);
+    file_head(VERSION, j->job_id, &kept);
     status st = map.bytes < bytes ? FAIL(err, E_DISK, "'%s' is cut short", j->file.path) : OK;
     if (st == OK) {
         buf_add(&kept, map.data + from, bytes - from);

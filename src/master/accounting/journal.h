@@ -2,7 +2,7 @@
  * The journal: what a new master has to know and can learn neither from servers nor from
  * checkpoints: the reports since the newest checkpoint.
  *
- * JOB_DIR/journal is a head (magic, version, job id) and records, each with its length, its kind
+ * JOB_DIR/journal is a head (magic, version, a CRC-32C, job id) and records, each with its length, its kind
  * and a CRC-32C of both and of what it says, numbers little-endian:
  *
  *     BASE     the sums so far
@@ -16,7 +16,7 @@
  * record at the end, or a damaged one, ends the journal. A BASE comes now and then; what lies
  * before the newest one that a checkpoint needs is dropped once that is committed (journal_trim).
  * Opening and trimming make a new file, sync and rename it: a frozen master that thaws writes into
- * the old one.
+ * the old one. An older version is read and rewritten, a newer one refused and left as it is.
  *
  * Threads: belongs to the master's thread.
  */
@@ -41,7 +41,7 @@ typedef struct journal_place {
 /* Opens the journal, and takes it back: it begins with the newest BASE at or below `saved` - `behind` or,
  * where it does not reach back as far, the first one at or below `saved`, and tells of no step from
  * `until` on. Where there is none, or another job's, or damage has taken that
- * BASE, it begins anew with `otherwise`, and *ret_found is false. E_IO. */
+ * BASE, it begins anew with `otherwise`, and *ret_found is false. E_IO; E_CONFIG: a newer version. */
 MUST_USE status journal_open(const journal_place *place, const completed_steps *otherwise, journal **ret,
                              bool *ret_found, error *err);
 void journal_close(journal **j);
@@ -70,7 +70,8 @@ typedef struct journal_record {
     size_t begin, end; /* where it lies in the file */
 } journal_record;
 typedef void journal_visit(void *user, const journal_record *r);
-/* *ret_end: where the last whole record ends; 0: the file is absent or no journal of that job. */
+/* *ret_end: where the last whole record ends; 0: the file is absent or no journal of that job. E_CONFIG: of
+ * a newer version. */
 MUST_USE status journal_read(const char *path, uint64_t job_id, journal_visit *visit, void *user,
                              size_t *ret_end, error *err);
 

@@ -11,6 +11,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/base/hash.h"
 #include "master/accounting/journal.h"
 #include "unit/master/support_accounts.h"
 #include "unit/master/support_reports.h"
@@ -206,6 +207,86 @@ static void none_of_ours_begins_anew(void **state)
     accounts_fini(&b);
 }
 
+/* Puts the head of another version there: 1 has no checksum, later ones have it in its place. */
+static void set_version(buf *file, int version)
+{
+    unsigned char *head = (unsigned char *)file->data;
+    head[3] = (unsigned char)version;
+    uint32_t crc = version > 1 ? crc32c(crc32c(0, head, 4), head + 8, 8) : 0;
+    memcpy(head + 4, &crc, 4);
+}
+
+/* Without counts records are those of version 1. What is taken back has the version of this program. */
+static void an_older_version_goes_on(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    accounts b = accounts_make();
+    char *path = jobdir_file(b.dir, "journal"), *old = jobdir_file(b.dir, "old");
+    journal *j = open_at(path, 0, 0, false);
+    write_steps(j, 10);
+    journal_close(&j);
+    seen *whole = xcalloc(1, sizeof *whole), *part = xcalloc(1, sizeof *part);
+    buf bytes = BUF_INIT, after = BUF_INIT;
+    must(fs_read(path, 1 << 20, &bytes, &err), &err);
+    assert_int_equal(bytes.data[3], 2);
+    read_all(path, whole);
+    set_version(&bytes, 1);
+    write_file(old, bytes.data, bytes.size);
+    assert_int_equal(read_all(old, part), bytes.size);
+    assert_int_equal(part->n, whole->n);
+    check_same_records(whole, part);
+    j = open_at(old, 0, 10, true);
+    journal_close(&j);
+    must(fs_read(old, 1 << 20, &after, &err), &err);
+    assert_int_equal(after.data[3], 2);
+    read_all(old, part);
+    assert_int_equal(part->n, whole->n - 2); /* the sums that follow from the others */
+    buf_fini(&bytes);
+    buf_fini(&after);
+    free(whole);
+    free(part);
+    free(old);
+    free(path);
+    accounts_fini(&b);
+}
+
+/* Nothing of it is lost to this program. */
+static void a_newer_version_is_refused(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    accounts b = accounts_make();
+    char *path = jobdir_file(b.dir, "journal");
+    journal *j = open_at(path, 0, 0, false);
+    write_steps(j, 4);
+    journal_close(&j);
+    seen *s = xcalloc(1, sizeof *s);
+    buf bytes = BUF_INIT, after = BUF_INIT;
+    must(fs_read(path, 1 << 20, &bytes, &err), &err);
+    set_version(&bytes, 3);
+    write_file(path, bytes.data, bytes.size);
+    size_t end = 0;
+    bool found = false;
+    completed_steps base = completed_steps_at(&job, 0);
+    journal_place place = {.path = path, .job_id = 7};
+    assert_int_equal(journal_read(path, 7, remember, s, &end, &err), E_CONFIG);
+    assert_non_null(strstr(err.text, "is a journal of version 3, and this program reads those up to 2: go on with the "
+                                     "program that wrote it"));
+    assert_int_equal(s->n, 0);
+    error_clear(&err);
+    assert_int_equal(journal_open(&place, &base, &j, &found, &err), E_CONFIG);
+    error_clear(&err);
+    must(fs_read(path, 1 << 20, &after, &err), &err);
+    assert_true(after.size == bytes.size && memcmp(after.data, bytes.data, bytes.size) == 0);
+    must(journal_read(path, 8, remember, s, &end, &err), &err); /* another job's */
+    buf_fini(&bytes);
+    buf_fini(&after);
+    free(s);
+    free(path);
+    accounts_fini(&b);
+}
+
 /* Taken back to a checkpoint and a version, it holds just what leads there. */
 static void taken_back_it_tells_of_no_later_step(void **state)
 {
@@ -302,6 +383,8 @@ int main(void)
         cmocka_unit_test(every_cut_is_a_clean_prefix),
         cmocka_unit_test(damage_ends_it),
         cmocka_unit_test(none_of_ours_begins_anew),
+        cmocka_unit_test(an_older_version_goes_on),
+        cmocka_unit_test(a_newer_version_is_refused),
         cmocka_unit_test(taken_back_it_tells_of_no_later_step),
         cmocka_unit_test(it_reaches_back_to_older_checkpoints),
         cmocka_unit_test(a_checkpoint_trims_it),

@@ -10,7 +10,7 @@
 /* Who has its last events of a step noted a little after the step's reports are here. A task that says nothing may be
  * computing a large slot: its loop turns all the same. */
 enum { SETTLE_US = SECOND_US / 4, ASK_AGAIN_US = SECOND_US, GIVE_UP_US = 10 * SECOND_US,
-       GIVE_UP_ALL_US = 6 * GIVE_UP_US };
+       GIVE_UP_ALL_US = 6 * GIVE_UP_US, GIVE_UP_DISK_US = 6 * GIVE_UP_US };
 
 status master_trace_settle(master *m, error *err)
 {
@@ -132,12 +132,23 @@ static void take_own(master *m)
     wire_free(copy);
 }
 
+/* Whether the writer has more than one to begin with, while the next one is to be asked. */
+static bool is_held(const tracing *t)
+{
+    bool is_next = t->at < t->n && !t->piece && !t->heard_us;
+    return is_next && trace_writer_waiting(t->writer) > 1;
+}
+
 static void ask_on(master *m, int64_t now_us)
 {
     tracing *t = &m->tracing;
+    if (is_held(t)) {
+        t->done_us += now_us - t->turn_us;
+        return;
+    }
     while (t->at < t->n && t->tasks[t->at].role == ROLE_MASTER)
         take_own(m);
-    while (t->at < t->n) {
+    while (t->at < t->n && !is_held(t)) {
         const char *why = why_not(m, &t->tasks[t->at]);
         if (!why && t->heard_us && now_us - t->heard_us > GIVE_UP_US)
             why = "it does not answer";
@@ -147,7 +158,7 @@ static void ask_on(master *m, int64_t now_us)
             break;
         miss(m, why);
     }
-    if (t->at < t->n && now_us - t->asked_us > ASK_AGAIN_US)
+    if (t->at < t->n && !is_held(t) && now_us - t->asked_us > ASK_AGAIN_US)
         ask(m);
     if (t->at == t->n) {
         trace_writer_end(t->writer);
@@ -167,6 +178,13 @@ static const char *why_nothing(const tracing *t, const Wire__Trace *w)
         return "it is of another version";
     bool is_told = w->begin == t->steps.begin && w->end == t->steps.end;
     return is_told ? NULL : "it was started without these steps in distributed.profile";
+}
+
+/* What it notes meanwhile, as of a slot that was hedged, may make more pieces: they are left. */
+static bool is_another(const tracing *t, const Wire__Trace *w)
+{
+    const Wire__Trace *about = t->source.about;
+    return about && (w->pid != about->pid || w->pieces < about->pieces);
 }
 
 /* A task that is asked before it has had a heartbeat answered knows nothing of our clock. */
@@ -197,14 +215,17 @@ void master_take_trace(master *m, const traced_task *from, ProtobufCMessage **me
         ask_next(t);
         return;
     }
-    bool is_last = ++t->piece >= w->pieces;
+    if (is_another(t, w)) {
+        miss(m, "another process took its place");
+        return;
+    }
     t->heard_us = clock_us();
     if (w->asked_us)
         clock_offset_add(&t->clock, w->asked_us, w->clock_us, t->heard_us);
     trace_source_add(&t->source, w);
     *message = NULL;
     t->asked_us = 0;
-    if (!is_last)
+    if (++t->piece < t->source.about->pieces)
         return;
     better_clock(t);
     trace_writer_add(t->writer, &t->source);
@@ -268,6 +289,23 @@ static void look_whether_written(tracing *t)
     t->state = TRACING_OVER;
 }
 
+/* Nobody waits for the writer while the job trains. */
+static void look_whether_stuck(master *m, int64_t now_us)
+{
+    tracing *t = &m->tracing;
+    error why = ERROR_INIT;
+    uint64_t progress = trace_writer_progress(t->writer);
+    bool is_awaited = m->phase == DRAIN && (t->state == TRACING_WRITES || is_held(t));
+    if (!is_awaited || !t->progress_us || progress != t->progress) {
+        t->progress = progress;
+        t->progress_us = now_us;
+    }
+    if (now_us - t->progress_us <= GIVE_UP_DISK_US)
+        return;
+    error_set(&why, E_DISK, "'%s': for %d s the disk has taken nothing", t->path, GIVE_UP_DISK_US / SECOND_US);
+    trace_fails(t, &why);
+}
+
 void master_trace(master *m, int64_t now_us)
 {
     tracing *t = &m->tracing;
@@ -277,6 +315,9 @@ void master_trace(master *m, int64_t now_us)
         ask_on(m, now_us);
     if (t->state == TRACING_WRITES)
         look_whether_written(t);
+    if (t->state == TRACING_ASKS || t->state == TRACING_WRITES)
+        look_whether_stuck(m, now_us);
+    t->turn_us = now_us;
 }
 
 bool master_trace_is_over(const master *m)

@@ -1,7 +1,9 @@
 /*
  * The profile of the job (distributed.profile): once the steps of the window are done, each process is asked for what
  * it traced of them, one after the other and piece by piece, and a thread writes JOB_DIR/profile/trace-A-B.json.
- * Nobody waits for it but the job's end, and that not for long: who does not answer is named as missing.
+ * The next one is asked when that thread has begun with all but the last, so memory holds three of them at most.
+ * Nobody waits for it but the job's end, and that not for long: who does not answer is named as missing, and where
+ * the disk lets nothing through there is no profile.
  *
  * Threads: belongs to the master's thread.
  */
@@ -32,7 +34,10 @@ typedef struct tracing {
     trace_source source;            /* of that one, so far */
     uint32_t piece;                 /* the next of it */
     clock_offset clock;             /* its, by these questions and answers too */
-    int64_t done_us;                /* when the steps were done */
+    int64_t done_us;                /* when the steps were done; asked later, by what the writer let wait */
+    int64_t turn_us;                /* the last turn */
+    uint64_t progress;              /* of the writer, */
+    int64_t progress_us;            /* and since when it is that while somebody waits for it */
     int64_t asked_us;               /* 0: not for this piece yet */
     int64_t heard_us;               /* since then it owes an answer */
     trace_writer *writer;

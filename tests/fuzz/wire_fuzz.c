@@ -4,6 +4,7 @@
  * unpacks to itself. A declaration that is taken hangs together and survives being said again.
  */
 #include "common/base/hash.h"
+#include "common/wire/trace_wire.h"
 #include "common/wire/wire.h"
 
 #include <stdint.h>
@@ -87,6 +88,8 @@ static void try_payload(wire_type type, const uint8_t *data, size_t size)
         return;
     }
     check_packs(type, m);
+    if (type == WIRE_TRACE && trace_wire_check((Wire__Trace *)m, &err) != OK)
+        BUG_ON(!err.text[0]);
     if (type == WIRE_DECLARE)
         try_declaration((Wire__Declaration *)m);
     if (type == WIRE_SETUP && ((Wire__Setup *)m)->declaration)

@@ -11,11 +11,9 @@
 trace_window trace_steps;
 atomic_bool recorder_is_traced;
 
-enum { PIECES = TRACE_BYTES / (TRACE_PIECE * (int)sizeof(recorder_event)) };
-
 static struct {
     pthread_mutex_t lock;
-    recorder_event *pieces[PIECES]; /* all but the last are full */
+    recorder_event *pieces[TRACE_PIECES]; /* all but the last are full */
     size_t n;                       /* events */
     uint64_t left_out;
     trace_self tasks[ROLE_COUNT];
@@ -73,7 +71,7 @@ void trace_close(void)
     atomic_store(&recorder_is_traced, false);
     pthread_mutex_lock(&kept.lock);
     trace_steps = (trace_window){0, 0};
-    for (size_t i = 0; i < PIECES; i++)
+    for (size_t i = 0; i < TRACE_PIECES; i++)
         free(kept.pieces[i]);
     memset(kept.pieces, 0, sizeof kept.pieces);
     for (size_t i = 0; i < kept.n_variants; i++) {
@@ -104,7 +102,7 @@ void trace_note(const recorder_event *e)
 {
     pthread_mutex_lock(&kept.lock);
     size_t piece = kept.n / TRACE_PIECE;
-    if (piece >= PIECES) {
+    if (piece >= TRACE_PIECES) {
         kept.left_out++;
     } else {
         if (!kept.pieces[piece])
@@ -166,7 +164,7 @@ static int32_t copy_names(int32_t n, trace_name *name, const void *of, char **re
 {
     for (int32_t i = 0; i < n; i++) {
         const char *one = name(of, i);
-        kept.name_bytes += strlen(one) + 4;
+        kept.name_bytes += strlen(one) + TRACE_NAME_MORE;
         if (kept.name_bytes > TRACE_NAMES)
             return i;
         ret[i] = xstrdup(one);

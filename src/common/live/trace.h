@@ -14,7 +14,9 @@
 #include "common/cluster/cluster.h"
 #include "common/live/recorder.h"
 
-enum { TRACE_BYTES = 64 << 20, TRACE_PIECE = 4096 /* events */, TRACE_NAMES = 512 << 10 /* bytes */ };
+enum { TRACE_BYTES = 64 << 20, TRACE_PIECE = 4096 /* events */, TRACE_NAMES = 512 << 10 /* bytes */,
+       TRACE_NAME_MORE = 4 /* of each, beside its text */,
+       TRACE_PIECES = TRACE_BYTES / (TRACE_PIECE * (int)sizeof(recorder_event)) };
 
 /* Steps from begin to before end. */
 typedef struct trace_window {

@@ -134,16 +134,26 @@ static bool are_events(const ProtobufCBinaryData *d)
     return fits;
 }
 
+/* As many bytes as a trace keeps of them. */
+static bool are_names(const Wire__Trace *m)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < m->n_variants; i++)
+        for (size_t k = 0; bytes <= TRACE_NAMES && k < m->variants[i]->n_nodes; k++)
+            bytes += strlen(m->variants[i]->nodes[k]) + TRACE_NAME_MORE;
+    return bytes <= TRACE_NAMES;
+}
+
 status trace_wire_check(const Wire__Trace *m, error *err)
 {
-    bool fits = m->pieces > m->piece && m->n_tasks <= ROLE_COUNT && m->n_peers <= RECORDER_PEERS &&
-                m->n_variants <= TRACE_VARIANTS && m->offset_us >= -most && m->offset_us <= most &&
-                m->error_us >= -1 && m->error_us <= most && strlen(m->host) < 256;
+    bool fits = m->pieces > m->piece && m->pieces <= TRACE_PIECES + 1 && m->n_tasks <= ROLE_COUNT &&
+                m->n_peers <= RECORDER_PEERS && m->n_variants <= TRACE_VARIANTS && m->offset_us >= -most &&
+                m->offset_us <= most && m->error_us >= -1 && m->error_us <= most && strlen(m->host) < 256;
     for (size_t i = 0; fits && i < m->n_tasks; i++)
         fits = m->tasks[i]->role < ROLE_COUNT && strlen(m->tasks[i]->name) < TASK_NAME;
     for (size_t i = 0; fits && i < m->n_peers; i++)
         fits = m->peers[i]->role < ROLE_COUNT && m->peers[i]->index <= INT32_MAX;
-    if (!fits || m->kinds != EVENT_COUNT || !are_events(&m->events))
+    if (!fits || !are_names(m) || m->kinds != EVENT_COUNT || !are_events(&m->events))
         return FAIL(err, E_PROTOCOL, "TRACE: no trace of this version");
     return OK;
 }

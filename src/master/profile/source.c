@@ -13,10 +13,13 @@ void trace_source_add(trace_source *s, Wire__Trace *m)
         memcpy(s->events + s->n, m->events.data, n * sizeof *s->events);
     s->n += n;
     s->left_out = m->left_out;
-    if (s->about)
+    if (s->about) {
         wire_free(&m->base);
-    else
-        s->about = m;
+        return;
+    }
+    free(m->events.data);
+    m->events = (ProtobufCBinaryData){.data = NULL};
+    s->about = m;
 }
 
 void trace_source_free(trace_source *s)

@@ -4,6 +4,7 @@
 #include "common/base/buf.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +74,7 @@ struct trace_json {
     trace_window steps;
     buf tasks, missing;             /* items of these lists */
     int pids;
-    bool has_any;                   /* an event stands before the next one */
+    _Atomic uint64_t written;       /* events; one thread adds */
 };
 
 /* --- text --- */
@@ -91,11 +92,17 @@ static void add_text(buf *b, const char *s)
     buf_adds(b, "\"");
 }
 
+uint64_t trace_json_written(const trace_json *j)
+{
+    return atomic_load_explicit(&j->written, memory_order_relaxed);
+}
+
 static void put(trace_json *j, const buf *event)
 {
-    fputs(j->has_any ? ",\n" : "\n", j->to);
+    uint64_t before = trace_json_written(j);
+    fputs(before ? ",\n" : "\n", j->to);
     fwrite(event->data, 1, event->size, j->to);
-    j->has_any = true;
+    atomic_store_explicit(&j->written, before + 1, memory_order_relaxed);
 }
 
 /* A name of process `pid`, or of its thread. */
@@ -422,7 +429,8 @@ void trace_json_miss(trace_json *j, const char *name, const char *why)
 trace_json *trace_json_begin(FILE *to, trace_window w)
 {
     trace_json *j = xcalloc(1, sizeof *j);
-    *j = (trace_json){.to = to, .steps = w};
+    j->to = to;
+    j->steps = w;
     fputs("{\"traceEvents\":[", to);
     return j;
 }

@@ -19,6 +19,8 @@ typedef struct trace_json trace_json;
 
 /* Writes its beginning. `to` stays the caller's; whether writing failed ferror tells. */
 trace_json *trace_json_begin(FILE *to, trace_window steps);
+/* Events that were written so far; of any thread. */
+uint64_t trace_json_written(const trace_json *j);
 void trace_json_add(trace_json *j, trace_source *s);        /* sorts its events */
 void trace_json_miss(trace_json *j, const char *task, const char *why);
 void trace_json_end(trace_json **j);

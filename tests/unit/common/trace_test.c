@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "common/base/alloc.h"
 #include "common/live/trace.h"
 #include "common/wire/trace_wire.h"
 
@@ -119,9 +120,14 @@ static void the_first_role_tells_all(void **state)
 static void nonsense_is_refused(void **state)
 {
     (void)state;
+    static const char *const nodes[] = {"fc1", "fc2"};
+    static char empty[] = "";
+    char *long_name = xcalloc(1, TRACE_NAMES + 1);
+    memset(long_name, 'n', TRACE_NAMES);
     Wire__Trace asked = WIRE__TRACE__INIT, told;
     trace_open((trace_window){0, 9});
     trace_task(ROLE_WORKER, "worker.0");
+    trace_nodes(1, 2, name_of, nodes);
     offer(EVENT_SLOT, 8, 1);
     trace_wire_fill(&asked, ROLE_WORKER, &told);
     recorder_event *e = (recorder_event *)(void *)told.events.data, whole = *e;
@@ -143,9 +149,20 @@ static void nonsense_is_refused(void **state)
     SPOILED(told.events.len, told.events.len - 1);
     SPOILED(told.kinds, EVENT_COUNT + 1);
     SPOILED(told.pieces, 0);
+    SPOILED(told.pieces, TRACE_PIECES + 2);
     SPOILED(told.offset_us, INT64_MIN);
     SPOILED(told.error_us, -2);
     SPOILED(told.tasks[0]->role, ROLE_COUNT);
+    SPOILED(told.variants[0]->nodes[1], long_name);
+    char **names = xcalloc(TRACE_NAMES, sizeof *names);
+    for (size_t i = 0; i < TRACE_NAMES; i++)
+        names[i] = empty;
+    char **own = told.variants[0]->nodes;
+    told.variants[0]->nodes = names;
+    SPOILED(told.variants[0]->n_nodes, TRACE_NAMES / TRACE_NAME_MORE + 1);
+    told.variants[0]->nodes = own;
+    free(names);
+    free(long_name);
     assert_int_equal(trace_wire_check(&told, NULL), OK);
     trace_wire_clear(&told);
     trace_close();

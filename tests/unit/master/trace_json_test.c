@@ -49,6 +49,7 @@ static json_t *written(const recorder_event *events, size_t n)
     trace_json *j = trace_json_begin(f, (trace_window){4, 6});
     trace_source s = {.about = NULL};
     trace_source_add(&s, told(events, n));
+    assert_true(s.n == n && s.about->events.len == 0);
     trace_json_add(j, &s);
     trace_json_miss(j, "worker.1", "it is \"gone\"");
     trace_json_end(&j);

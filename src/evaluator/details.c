@@ -2,6 +2,7 @@
 #include "evaluator/details.h"
 
 #include "common/base/alloc.h"
+#include "common/base/json.h"
 #include "evaluator/example_picture.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@
 static const char per_class[] = "--per-class", errors[] = "--errors", temperature[] = "--temperature";
 
 enum { EXAMPLE, LOSS, LABEL, PREDICTED, COLUMNS }; /* of worst_examples */
+enum { PICTURES_MOST = 100 };                      /* each is read again, and takes up to 37 kB as text */
 
 bool details_any(const evaluation_details *d)
 {
@@ -47,7 +49,7 @@ static json_t *number(double x)
 static json_t *word(const dataset *data, int64_t label)
 {
     buf text = BUF_INIT;
-    json_t *ret = dataset_label_word(data, label, &text) ? json_string(text.data) : NULL;
+    json_t *ret = dataset_label_word(data, label, &text) ? json_words(text.data) : NULL;
     buf_fini(&text);
     return ret;
 }
@@ -99,13 +101,13 @@ static json_t *list_errors(const metric_source *source, const dataset *data, con
         const double *row = found->values + i * COLUMNS;
         buf place = BUF_INIT, drawn = BUF_INIT;
         dataset_place(data, (int64_t)row[EXAMPLE], &place);
-        json_t *one = json_pack("{sI, ss}", "example", (json_int_t)row[EXAMPLE], "place", place.data);
+        json_t *one = json_pack("{sI, so}", "example", (json_int_t)row[EXAMPLE], "place", json_words(place.data));
         json_object_set_new(one, "loss", number(row[LOSS]));
         if (source->labels == 1) {
             json_object_set_new(one, "label", label(source, data, row[LABEL]));
             json_object_set_new(one, "predicted", label(source, data, row[PREDICTED]));
         }
-        if (pictures && example_picture(data, (int64_t)row[EXAMPLE], &drawn))
+        if (pictures && i < PICTURES_MOST && example_picture(data, (int64_t)row[EXAMPLE], &drawn))
             json_object_set_new(one, "picture", json_string(drawn.data));
         json_array_append_new(list, one);
         buf_fini(&drawn);

@@ -19,7 +19,7 @@ typedef struct evaluation_details {
     bool per_class;
     bool temperature; /* that of the least loss */
     int64_t errors;   /* so many examples; 0: none */
-    bool pictures;    /* of these, where they have some */
+    bool pictures;    /* of the first 100 of these, where they have some */
 } evaluation_details;
 
 bool details_any(const evaluation_details *d);

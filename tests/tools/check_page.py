@@ -205,7 +205,26 @@ def check_sizes(page):
             expect(False, f"{'dark' if dark else 'light'}: {fault}")
 
 
+def check_focus(page):
+    """What is drawn anew leaves the focus where it is."""
+    for where in ("#commands button", "#parts-all summary"):
+        page.value(f"document.querySelector({json.dumps(where)}).focus()")
+        before = page.value("document.activeElement.outerHTML")
+        page.value("lookNow()")
+        after = page.value("document.activeElement.outerHTML")
+        expect(page.value(f"document.activeElement.matches({json.dumps(where)})") and after == before,
+               f"the focus goes from {before[:80]} to {after[:80]}")
+
+
 def check_keyboard(page):
+    """What can have the focus comes and goes with the job: meanwhile nothing is drawn anew."""
+    page.value("drawingAll = drawAll, drawAll = async () => {}, looking")
+    page.until("!due.size")
+    tab_through(page)
+    page.value("drawAll = drawingAll, 0")
+
+
+def tab_through(page):
     page.value("scrollTo(0, 0), document.activeElement.blur()")
     n = page.value(FOCUS)[1]
     for i in range(n):
@@ -253,6 +272,7 @@ def main(address, folder, long_metrics, pictures):
         page.picture(f"{pictures}/dark.png")
         page.scheme(False)
         check_keyboard(page)
+        check_focus(page)
         page.value("lookNow()")
         page.until("!due.size")
         page.picture(f"{pictures}/light.png")

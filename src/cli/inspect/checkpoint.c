@@ -3,6 +3,7 @@
 #include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
+#include "common/base/json.h"
 #include "common/store/checkpoint.h"
 
 #include <inttypes.h>
@@ -61,8 +62,8 @@ status inspect_look_checkpoint(const char *dir, bool verify, json_t **ret, error
         elements += m->flat->count[i];
     char seed[32];
     snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
-    *ret = json_pack("{s:s, s:s, s:I, s:b, s:I, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:s, s:s, s:b}",
-                     "kind", "checkpoint", "dir", dir, "step", (json_int_t)m->step, "final",
+    *ret = json_pack("{s:s, s:o, s:I, s:b, s:I, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:s, s:s, s:b}",
+                     "kind", "checkpoint", "dir", json_words(dir), "step", (json_int_t)m->step, "final",
                      (int)m->final, "epochs_done", (json_int_t)m->epochs_done, "batches_per_step",
                      (json_int_t)m->batches_per_step, "seed", seed, "tensors",
                      (json_int_t)m->flat->n_tensors, "elements", elements, "parts",

@@ -3,6 +3,7 @@
 #include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
+#include "common/base/json.h"
 #include "common/store/events.h"
 
 typedef struct gathered {
@@ -62,7 +63,7 @@ status inspect_look_events(const char *path, json_t **ret, error *err)
     const char *tag;
     json_object_foreach(g.tags, tag, row) json_array_append(rows, row);
     json_decref(g.tags);
-    *ret = json_pack("{s:s, s:s, s:I, s:o}", "kind", "events", "file", path, "records",
+    *ret = json_pack("{s:s, s:o, s:I, s:o}", "kind", "events", "file", json_words(path), "records",
                      (json_int_t)g.records, "tags", rows);
     BUG_ON(!*ret);
     return OK;

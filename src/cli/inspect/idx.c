@@ -4,6 +4,7 @@
 #include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
+#include "common/base/json.h"
 #include "data/idx.h"
 
 status inspect_look_idx(const char *path, json_t **ret, error *err)
@@ -14,7 +15,7 @@ status inspect_look_idx(const char *path, json_t **ret, error *err)
     for (int32_t i = 0; i < f.rank; i++)
         json_array_append_new(dims, json_integer(f.dim[i]));
     size_t n = (size_t)f.dim[0] * f.values_per_item;
-    json_t *o = json_pack("{s:s, s:s, s:s, s:o, s:I}", "kind", "idx", "file", path, "type",
+    json_t *o = json_pack("{s:s, s:o, s:s, s:o, s:I}", "kind", "idx", "file", json_words(path), "type",
                           idx_type_name(f.type), "dims", dims, "values", (json_int_t)n);
     BUG_ON(!o);
     inspect_stats s = {.n = 0};

@@ -136,7 +136,7 @@ static status tell_job(const jobdir *d, json_t *o, error *err)
     TRY_OUT(st, list_best(d, &best, err));
     TRY_OUT(st, checkpoint_list(d, &steps, &n, err));
     json_object_set_new(o, "kind", json_string("job"));
-    json_object_set_new(o, "dir", json_string(jobdir_path(d)));
+    json_object_set_new(o, "dir", json_words(jobdir_path(d)));
     job_tell_state(d, summary, o);
     static const char *const keys[] = {"job_id", "starts", "batches_per_step", "tequio_version"};
     for (size_t i = 0; i < COUNT_OF(keys); i++)

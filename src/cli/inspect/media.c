@@ -3,6 +3,7 @@
 #include "cli/inspect/text.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/base/json.h"
 #include "data/pictures/picture_list.h"
 
 #include <stdlib.h>
@@ -94,8 +95,7 @@ json_t *media_broken(const picture_set *s, char *const *broken)
             continue;
         buf name = BUF_INIT;
         picture_set_name(s, i, &name);
-        json_t *why = json_string(broken[i]); /* NULL: a path in it is no UTF-8 */
-        json_array_append_new(list, json_pack("{s:s, s:o}", "file", name.data, "why", why ? why : json_null()));
+        json_array_append_new(list, json_pack("{s:s, s:o}", "file", name.data, "why", json_words(broken[i])));
         buf_fini(&name);
     }
     return list;

@@ -5,6 +5,7 @@
 #include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
+#include "common/base/json.h"
 #include "data/pictures/figures.h"
 #include "data/videos/frame_folders.h"
 
@@ -85,7 +86,7 @@ static json_t *report_figures(const char *path, const picture_set *s, const pict
     char **broken = xcalloc(s->n + 1, sizeof *broken);
     for (size_t i = 0; i < s->n; i++)
         broken[i] = f[i].broken;
-    json_t *o = json_pack("{s:s, s:s, s:I, s:o, s:o}", "kind", "pictures", "path", path, "left_out",
+    json_t *o = json_pack("{s:s, s:o, s:I, s:o, s:o}", "kind", "pictures", "path", json_words(path), "left_out",
                           (json_int_t)s->n_left_out, "classes", media_classes(s, broken, "pictures"), "broken",
                           media_broken(s, broken));
     BUG_ON(!o);

@@ -3,6 +3,7 @@
 #include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
+#include "common/base/json.h"
 #include "data/index/guess.h"
 #include "data/index/record_set.h"
 
@@ -15,8 +16,8 @@ static json_t *list_files(const record_set *s)
         int64_t records;
         size_t bytes;
         const char *name = record_set_file(s, i, &records, &bytes);
-        json_array_append_new(files, json_pack("{s:s, s:I, s:I}", "file", name, "records", (json_int_t)records,
-                                               "bytes", (json_int_t)bytes));
+        json_array_append_new(files, json_pack("{s:o, s:I, s:I}", "file", json_words(name), "records",
+                                               (json_int_t)records, "bytes", (json_int_t)bytes));
     }
     return files;
 }
@@ -43,7 +44,7 @@ status inspect_look_records(const char *path, json_t **ret, error *err)
     if (!records_guess(path, &kind))
         return OK;
     TRY(record_set_open(kind, path, &s, err));
-    json_t *o = json_pack("{s:s, s:s, s:s, s:I, s:I, s:o}", "kind", "records", "path", path, "format",
+    json_t *o = json_pack("{s:s, s:o, s:s, s:I, s:I, s:o}", "kind", "records", "path", json_words(path), "format",
                           kind == RECORD_LINES ? "JSON Lines" : "TFRecord", "records",
                           (json_int_t)record_set_count(s), "bytes", (json_int_t)record_set_bytes(s), "files",
                           list_files(s));

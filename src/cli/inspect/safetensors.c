@@ -4,6 +4,7 @@
 #include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
+#include "common/base/json.h"
 #include "common/store/safetensors.h"
 
 #include <string.h>
@@ -102,7 +103,7 @@ status inspect_look_safetensors(const char *path, json_t **ret, error *err)
         bytes += t->bytes;
         json_array_append_new(tensors, tell_tensor(t));
     }
-    *ret = json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "kind", "safetensors", "file", path,
+    *ret = json_pack("{s:s, s:o, s:I, s:I, s:o, s:o}", "kind", "safetensors", "file", json_words(path),
                      "elements", (json_int_t)elements, "bytes", (json_int_t)bytes, "metadata",
                      metadata, "tensors", tensors);
     BUG_ON(!*ret);

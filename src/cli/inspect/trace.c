@@ -3,6 +3,7 @@
 #include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
+#include "common/base/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,10 +110,10 @@ static json_t *trace_report(const char *path, const json_t *whole)
     size_t i;
     json_array_foreach(events, i, event) count_event(event, nodes, by_pid);
     json_t *rows = longest_nodes(nodes, &all_s);
-    json_t *report = json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:o, s:o, s:O?}", "kind", "trace", "file", path, "begin",
-                               inspect_int(about, "begin"), "end", inspect_int(about, "end"), "events",
-                               (json_int_t)json_array_size(events), "nodes_s", all_s, "nodes", rows, "tasks", tasks,
-                               "missing", missing);
+    json_t *report = json_pack("{s:s, s:o, s:I, s:I, s:I, s:f, s:o, s:o, s:O?}", "kind", "trace", "file",
+                               json_words(path), "begin", inspect_int(about, "begin"), "end",
+                               inspect_int(about, "end"), "events", (json_int_t)json_array_size(events),
+                               "nodes_s", all_s, "nodes", rows, "tasks", tasks, "missing", missing);
     json_decref(by_pid);
     json_decref(nodes);
     return report;
@@ -158,7 +159,8 @@ static void print_nodes(const json_t *report, buf *ret)
     json_array_foreach(json_object_get(report, "nodes"), i, row) {
         inspect_table_cell(&t, "%s", inspect_str(row, "node"));
         time_cell(&t, json_object_get(row, "seconds"));
-        inspect_table_cell(&t, "%.1f %%", 100 * json_number_value(json_object_get(row, "seconds")) / all_s);
+        double share = all_s > 0 ? json_number_value(json_object_get(row, "seconds")) / all_s : 0;
+        inspect_table_cell(&t, "%.1f %%", 100 * share);
         inspect_table_number(&t, json_object_get(row, "times"));
     }
     inspect_table_flush(&t, ret);

@@ -4,6 +4,8 @@
 #include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
+#include "common/base/json.h"
+#include "common/base/json.h"
 #include "data/pictures/figures.h"
 #include "data/videos/frame_folders.h"
 #include "data/videos/video_index.h"
@@ -104,11 +106,11 @@ static json_t *report(const char *path, const picture_set *s, const video_figure
         extremes_add(&heights, f[i].height);
         extremes_add(&bytes, (int64_t)f[i].bytes);
     }
-    json_t *o = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o}", "kind", "videos", "path", path, "are",
-                          are_files ? "files" : "folders of frames", "videos", (json_int_t)frames.n, "all_frames",
-                          (json_int_t)frames.sum, "left_out", (json_int_t)s->n_left_out, "bytes",
-                          extremes_report(&bytes), "classes", media_classes(s, broken, "videos"), "broken",
-                          media_broken(s, broken));
+    json_t *o = json_pack("{s:s, s:o, s:s, s:I, s:I, s:I, s:o, s:o, s:o}", "kind", "videos", "path",
+                          json_words(path), "are", are_files ? "files" : "folders of frames", "videos",
+                          (json_int_t)frames.n, "all_frames", (json_int_t)frames.sum, "left_out",
+                          (json_int_t)s->n_left_out, "bytes", extremes_report(&bytes), "classes",
+                          media_classes(s, broken, "videos"), "broken", media_broken(s, broken));
     BUG_ON(!o);
     if (frames.most > 0) {
         json_object_set_new(o, "frames", extremes_report(&frames));

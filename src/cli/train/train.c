@@ -105,47 +105,45 @@ static bool is_in_cluster(const cluster *c)
     return c->origin != CLUSTER_LOCAL;
 }
 
-/* Of a flag that may come without a place: one of the loopback interface then. */
-static const char *place_setting(const char *key, const char *place, char *ret, size_t bytes)
+/* Flags that set a key: to what they say, or to `value`. */
+static const struct {
+    const char *flag, *key, *value;
+    bool is_place; /* in quotes; without words one of the loopback interface */
+} flag_settings[] = {
+    {"workers", "distributed.workers", NULL, false},
+    {"ps", "distributed.ps", NULL, false},
+    {"evaluators", "distributed.evaluators", NULL, false},
+    {"start-port", "distributed.start_port", NULL, false},
+    {"max-restarts", "distributed.max_restarts", NULL, false},
+    {"insecure", "distributed.security", "off", false},
+    {"rendezvous", "distributed.rendezvous", NULL, false},
+    {"page", "distributed.page", NULL, true},
+    {"metrics", "distributed.metrics", NULL, true},
+    {"profile", "distributed.profile", NULL, true},
+    {"gce-maintenance", "distributed.gce_maintenance", "true", false},
+};
+
+static const char *flag_setting(const args *a, size_t i, arena *memory)
 {
-    snprintf(ret, bytes, "%s=\"%s\"", key, *place ? place : PAGE_PLACE);
-    return ret;
+    const char *key = flag_settings[i].key, *value = flag_settings[i].value;
+    if (!value)
+        value = args_text(a, flag_settings[i].flag);
+    if (flag_settings[i].is_place)
+        return arena_printf(memory, "%s=\"%s\"", key, *value ? value : PAGE_PLACE);
+    return arena_printf(memory, "%s=%s", key, value);
 }
 
 /* `batch` is a setting that counts before all others, or NULL. */
 static status load_config(train_job *j, const char *batch, error *err)
 {
-    static const char *const keys[SHAPE_FLAGS] = {"distributed.workers", "distributed.ps",
-                                                  "distributed.evaluators",
-                                                  "distributed.start_port",
-                                                  "distributed.max_restarts"};
-    char text[COUNT_OF(keys)][64], meeting[512], page[512], metrics[512], profile[512];
-    const char *settings[COUNT_OF(keys) + 8] = {NULL};
+    const char *settings[COUNT_OF(flag_settings) + 2] = {NULL};
     size_t n = 0;
-    for (size_t i = 0; i < COUNT_OF(keys); i++)
-        if (args_has(j->args, shape_flags[i])) {
-            snprintf(text[n], sizeof text[n], "%s=%s", keys[i], args_text(j->args, shape_flags[i]));
-            settings[n] = text[n];
-            n++;
-        }
-    if (args_has(j->args, "insecure"))
-        settings[n++] = "distributed.security=off";
-    if (args_has(j->args, "rendezvous")) {
-        snprintf(meeting, sizeof meeting, "distributed.rendezvous=%s",
-                 args_text(j->args, "rendezvous"));
-        settings[n++] = meeting;
-    }
-    if (args_has(j->args, "page"))
-        settings[n++] = place_setting("distributed.page", args_text(j->args, "page"), page, sizeof page);
-    if (args_has(j->args, "metrics"))
-        settings[n++] = place_setting("distributed.metrics", args_text(j->args, "metrics"), metrics, sizeof metrics);
-    if (args_has(j->args, "profile"))
-        settings[n++] = place_setting("distributed.profile", args_text(j->args, "profile"), profile, sizeof profile);
-    if (args_has(j->args, "gce-maintenance"))
-        settings[n++] = "distributed.gce_maintenance=true";
+    arena *memory = arena_create();
+    for (size_t i = 0; i < COUNT_OF(flag_settings); i++)
+        if (args_has(j->args, flag_settings[i].flag))
+            settings[n++] = flag_setting(j->args, i, memory);
     if (batch)
         settings[n] = batch;
-    arena *memory = arena_create();
     config_source source = {.path = j->path,
                             .overrides = args_text(j->args, "overrides"),
                             .settings = settings_of(j->args, settings, memory),

@@ -12,6 +12,7 @@
 #include "cli/use/trained_model.h"
 #include "cli/use/worst_examples.h"
 #include "common/base/json.h"
+#include "common/base/log.h"
 #include "evaluator/evaluator.h"
 #include "metric/figures.h"
 
@@ -33,7 +34,7 @@ static void result_fini(result *r)
 
 static json_t *result_json(const result *r, const char *model, const char *data)
 {
-    json_t *o = json_pack("{s:s, s:s}", "model", model, "data", data);
+    json_t *o = json_pack("{s:o, s:o}", "model", json_words(model), "data", json_words(data));
     json_int_t examples = 0;
     figures_put(o, &r->means, &r->figures);
     for (size_t i = 0; i < r->means.n; i++)
@@ -97,7 +98,9 @@ static status choose_data(const args *a, const trained_model *s, const char **re
                        "--data");
 }
 
-static status evaluate_one(const args *a, trained_model *s, const evaluation_files *f, json_t *all, error *err)
+/* `keeps`: its worst examples are those that the page shows. */
+static status evaluate_one(const args *a, trained_model *s, const evaluation_files *f, bool keeps, json_t *all,
+                           error *err)
 {
     evaluator_request request = {
         .config = s->config,
@@ -107,7 +110,7 @@ static status evaluate_one(const args *a, trained_model *s, const evaluation_fil
         .data_path = f->data,
         .vocabulary = s->vocabulary,
         .details = {.per_class = args_has(a, "per-class"), .temperature = args_has(a, "temperature"),
-                    .errors = args_count(a, "errors", 0), .pictures = worst_examples_have_place(s)},
+                    .errors = args_count(a, "errors", 0), .pictures = keeps && worst_examples_have_place(s)},
     };
     dataset_part part;
     TRY(trained_model_part(a, &part, &request.part, err));
@@ -145,11 +148,13 @@ static status evaluate_files(const args *a, trained_model *s, arena *memory, err
     TRY(evaluation_files_read(a, data, is_list, memory, &files, &n, err));
     TRY(check_several(a, n, err));
     if (n == 1)
-        return evaluate_one(a, s, files, NULL, err);
-    json_t *all = json_pack("{s:s}", "model", s->unpacked ? a->operands[0] : s->model);
+        return evaluate_one(a, s, files, true, NULL, err);
+    json_t *all = json_pack("{s:o}", "model", json_words(s->unpacked ? a->operands[0] : s->model));
     status st = OK;
     for (size_t i = 0; i < n && st == OK; i++)
-        st = evaluate_one(a, s, &files[i], all, err);
+        st = evaluate_one(a, s, &files[i], i == 0, all, err);
+    if (st == OK && args_has(a, "errors") && worst_examples_have_place(s))
+        LOG_W("KEPT", "the page shows the worst examples of '%s', the first of %zu files, alone", files[0].data, n);
     bool has_tables = (args_has(a, "per-class") || args_has(a, "errors")) && !args_has(a, "json");
     char *text = st == OK && !has_tables ? json_dumps(all, JSON_INDENT(2)) : NULL;
     if (text)

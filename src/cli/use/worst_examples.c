@@ -31,7 +31,8 @@ void worst_examples_keep(const trained_model *s, json_t *details, const char *da
     json_t *list = json_object_get(details, "errors"), *told, *one;
     error why = ERROR_INIT;
     size_t i;
-    told = json_pack("{s:i, s:s, s:s, s:O}", "schema", 1, "model", s->model, "data", data, "errors", list);
+    told = json_pack("{s:i, s:o, s:o, s:O}", "schema", 1, "model", json_words(s->model), "data", json_words(data),
+                     "errors", list);
     if (write(s, told, &why) != OK)
         LOG_W("NOT_KEPT", "the worst examples are not kept for the page: %s", why.text);
     json_decref(told);

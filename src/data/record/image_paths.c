@@ -1,12 +1,15 @@
 #include "data/record/image_paths.h"
 
 #include "common/base/hash.h"
+#include "common/base/read_progress.h"
 #include "data/index/shards.h"
 #include "data/pictures/survey.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+enum { CHECK_EVERY = 256 }; /* records: whether to go on */
 
 bool image_paths_any(const record_fields *fields)
 {
@@ -73,6 +76,23 @@ static status parse_record(const record_set *set, const record_format *format, c
     return st;
 }
 
+/* In their order, which a broken one is told by. */
+static status name_all(const record_set *set, const record_format *format, const record_fields *fields,
+                       picture_set *ret, error *err)
+{
+    int64_t in_first, n = record_set_count(set);
+    size_t bytes;
+    read_progress_begin("looking for images in", record_set_file(set, 0, &in_first, &bytes), (uint64_t)n,
+                        record_set_files(set) > 1 ? "records of all files" : "records");
+    for (int64_t i = 0; i < n; i++) {
+        if (i % CHECK_EVERY == 0)
+            TRY(read_progress_check(err));
+        TRY(parse_record(set, format, fields, i, ret, err));
+        read_progress_add(1);
+    }
+    return OK;
+}
+
 /* Of one field as it is decoded; of several as whole as any may be. */
 static picture_decoding decoding_of(const record_fields *fields, const char **ret_root)
 {
@@ -118,9 +138,7 @@ status image_paths_look(const record_set *set, const record_format *format, cons
     picture_decoding how = decoding_of(fields, &root);
     picture_set found = {.kind = &kind_of_pictures, .root = xstrdup(root), .names = arena_create()};
     size_t records = (size_t)record_set_count(set), each;
-    status st = OK;
-    for (size_t i = 0; st == OK && i < records; i++)
-        st = parse_record(set, format, fields, (int64_t)i, &found, err);
+    status st = name_all(set, format, fields, &found, err);
     each = found.n / records;
     if (st == OK)
         st = picture_survey(&found, &how, skips, err);

@@ -343,6 +343,57 @@ static void test_what_is_nothing_of_ours(void **state)
     free(path);
 }
 
+/* A byte of a path that is no UTF-8 is told as '?', and nothing is left out for it. */
+static void test_paths_that_are_no_utf8(void **state)
+{
+    (void)state;
+    char *folder = file("p\xe4th"), *class = file("p\xe4th/k\374che"), *broken = file("p\xe4th/k\374che/\xff.png");
+    assert_int_equal(fs_mkdirs(class, NULL), OK);
+    assert_int_equal(fs_write_atomic(broken, "no picture", 10, NULL), OK);
+    json_t *report = look(folder), *list = json_object_get(report, "broken");
+    const char *end = strrchr(inspect_str(report, "path"), '/');
+    assert_string_equal(end, "/p?th");
+    assert_int_equal(json_array_size(json_object_get(report, "classes")), 1);
+    assert_string_equal(inspect_str(json_array_get(json_object_get(report, "classes"), 0), "class"), "k?che");
+    assert_int_equal(json_array_size(list), 1);
+    assert_string_equal(inspect_str(json_array_get(list, 0), "file"), "k?che/?.png");
+    assert_true(*inspect_str(json_array_get(list, 0), "why"));
+    json_decref(report);
+
+    char *lines = file("p\xe4th/lines.jsonl"), *tensors = file("p\xe4th/t.safetensors");
+    assert_int_equal(fs_write_atomic(lines, "{\"a\": 1}\n", 9, NULL), OK);
+    report = look(lines);
+    assert_non_null(strstr(inspect_str(report, "path"), "/p?th/lines.jsonl"));
+    assert_int_equal(json_array_size(json_object_get(report, "files")), 1);
+    json_decref(report);
+    write_tensors(tensors, &(st_tensor){.name = "x", .dtype = DT_U8, .rank = 1, .dim = {1}, .data = "", .bytes = 1}, 1);
+    report = look(tensors);
+    assert_non_null(strstr(inspect_str(report, "file"), "/p?th/t.safetensors"));
+    json_decref(report);
+    free(tensors);
+    free(lines);
+    free(broken);
+    free(class);
+    free(folder);
+}
+
+/* What took no time has no part of none. */
+static void test_a_profile_of_no_time(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"traceEvents\": [{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, "
+        "\"args\": {\"name\": \"worker.0\"}}, "
+        "{\"ph\": \"X\", \"name\": \"fc1\", \"pid\": 1, \"ts\": 0, \"dur\": 0, \"args\": {\"kind\": \"NODE\"}}], "
+        "\"otherData\": {\"schema\": 1, \"begin\": 1, \"end\": 2, \"tasks\": []}}";
+    char *path = file("trace.json");
+    assert_int_equal(fs_write_atomic(path, text, strlen(text), NULL), OK);
+    json_t *report = look(path);
+    assert_text(report, (const char *[]){"worker.0", "fc1", "-", "0.0 %", "1", NULL});
+    json_decref(report);
+    free(path);
+}
+
 static status parse(int n, char *const *words, args *ret, error *err)
 {
     error_clear(err);
@@ -370,6 +421,8 @@ int main(void)
         cmocka_unit_test(test_safetensors),  cmocka_unit_test(test_events),
         cmocka_unit_test(test_idx),          cmocka_unit_test(test_checkpoint),
         cmocka_unit_test(test_job),          cmocka_unit_test(test_what_is_nothing_of_ours),
+        cmocka_unit_test(test_paths_that_are_no_utf8),
+        cmocka_unit_test(test_a_profile_of_no_time),
         cmocka_unit_test(test_command_line),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);

@@ -46,11 +46,11 @@ static void test_a_temperature(void **state)
 {
     (void)state;
     const float scores[] = {0, 9, (float)log(9.0), 0};
-    expect_at(2.0, &plain, (prediction){PREDICTION_CLASSES, "logits", 1}, (graph_shape){2, {2, 2}}, scores,
+    expect_at(2.0, &plain, (prediction){PREDICTION_CLASSES, "logits", 1, NULL}, (graph_shape){2, {2, 2}}, scores,
               "{\"example\": 7, \"label\": 0, \"probs\": [0.750000004, 0.249999996], \"logits\": [2.19722462, 0]}\n");
-    expect_at(2.0, &plain, (prediction){PREDICTION_ODDS, "logits", 0}, (graph_shape){2, {2, 2}}, scores,
+    expect_at(2.0, &plain, (prediction){PREDICTION_ODDS, "logits", 0, NULL}, (graph_shape){2, {2, 2}}, scores,
               "{\"example\": 7, \"label\": [1, 0], \"probs\": [0.750000004, 0.5], \"logits\": [2.19722462, 0]}\n");
-    expect_at(2.0, &plain, (prediction){PREDICTION_ODDS, "logits", 0}, (graph_shape){1, {3}}, scores,
+    expect_at(2.0, &plain, (prediction){PREDICTION_ODDS, "logits", 0, NULL}, (graph_shape){1, {3}}, scores,
               "{\"example\": 7, \"label\": 1, \"probs\": [0.0109869426, 0.989013057], \"logits\": 9}\n");
 }
 
@@ -58,7 +58,7 @@ static void test_classes(void **state)
 {
     (void)state;
     const float scores[] = {0, 9, (float)log(3.0), 0};
-    const prediction says = {PREDICTION_CLASSES, "logits", 1};
+    const prediction says = {PREDICTION_CLASSES, "logits", 1, NULL};
     const graph_shape shape = {2, {2, 2}};
     expect(&plain, says, shape, scores,
            "{\"example\": 7, \"label\": 0, \"probs\": [0.750000004, 0.249999996], \"logits\": [1.09861231, 0]}\n");
@@ -71,10 +71,10 @@ static void test_rows_of_classes(void **state)
 {
     (void)state;
     const float scores[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 5, 2, 4, 3, 3, 0, 9};
-    expect(&plain, (prediction){PREDICTION_CLASSES, "logits", 2}, (graph_shape){3, {2, 4, 2}}, scores,
+    expect(&plain, (prediction){PREDICTION_CLASSES, "logits", 2, NULL}, (graph_shape){3, {2, 4, 2}}, scores,
            "{\"example\": 7, \"label\": [1, 1, 0, 1], "
            "\"logits\": [[1, 5], [2, 4], [3, 3], [0, 9]]}\n");
-    expect(&plain, (prediction){PREDICTION_CLASSES, "logits", 1}, (graph_shape){4, {2, 2, 2, 2}}, scores,
+    expect(&plain, (prediction){PREDICTION_CLASSES, "logits", 1, NULL}, (graph_shape){4, {2, 2, 2, 2}}, scores,
            "{\"example\": 7, \"label\": [[1, 0], [0, 1]], "
            "\"logits\": [[[1, 5], [2, 4]], [[3, 3], [0, 9]]]}\n");
 }
@@ -83,7 +83,7 @@ static void test_yes_or_no(void **state)
 {
     (void)state;
     const float odds[] = {0, 0, (float)log(3.0), (float)-log(3.0)}, chances[] = {0, 0.25f};
-    const prediction says = {PREDICTION_ODDS, "logits", 0};
+    const prediction says = {PREDICTION_ODDS, "logits", 0, NULL};
     expect(&named, says, (graph_shape){2, {2, 1}}, odds + 1,
            "{\"example\": 7, \"label\": \"\\\"yes\\\"\", \"probs\": [0.249999996, 0.750000004], "
            "\"logits\": [1.09861231]}\n");
@@ -92,7 +92,7 @@ static void test_yes_or_no(void **state)
     expect(&plain, says, (graph_shape){2, {2, 2}}, odds,
            "{\"example\": 7, \"label\": [1, 0], \"probs\": [0.750000004, 0.249999996], "
            "\"logits\": [1.09861231, -1.09861231]}\n");
-    expect(&plain, (prediction){PREDICTION_CHANCES, "probability", 0}, (graph_shape){2, {2, 1}}, chances,
+    expect(&plain, (prediction){PREDICTION_CHANCES, "probability", 0, NULL}, (graph_shape){2, {2, 1}}, chances,
            "{\"example\": 7, \"label\": 0, \"probs\": [0.75, 0.25], \"probability\": [0.25]}\n");
 }
 
@@ -102,14 +102,14 @@ static void test_several_classes(void **state)
     (void)state;
     const float odds[] = {0, 0, (float)-log(3.0), (float)log(3.0)}, none[] = {9, 9, -1, -1};
     const float chances[] = {0, 0, 0.75f, 0.625f};
-    const prediction says = {PREDICTION_ODDS, "logits", 0};
+    const prediction says = {PREDICTION_ODDS, "logits", 0, NULL};
     const graph_shape shape = {2, {2, 2}};
     expect(&named, says, shape, odds,
            "{\"example\": 7, \"label\": [\"\\\"yes\\\"\"], \"probs\": [0.249999996, 0.750000004], "
            "\"logits\": [-1.09861231, 1.09861231]}\n");
     expect(&named, says, shape, none,
            "{\"example\": 7, \"label\": [], \"probs\": [0.268941421, 0.268941421], \"logits\": [-1, -1]}\n");
-    expect(&named, (prediction){PREDICTION_CHANCES, "probability", 0}, shape, chances,
+    expect(&named, (prediction){PREDICTION_CHANCES, "probability", 0, NULL}, shape, chances,
            "{\"example\": 7, \"label\": [\"no\", \"\\\"yes\\\"\"], \"probs\": [0.75, 0.625], "
            "\"probability\": [0.75, 0.625]}\n");
 }
@@ -119,7 +119,7 @@ static void test_spans(void **state)
 {
     (void)state;
     const float scores[] = {0, 0, 0, 0, 0, 0, 1, 9, 4, 0, 2, 7};
-    expect(&plain, (prediction){PREDICTION_SPAN, "logits", 0}, (graph_shape){3, {2, 3, 2}}, scores,
+    expect(&plain, (prediction){PREDICTION_SPAN, "logits", 0, NULL}, (graph_shape){3, {2, 3, 2}}, scores,
            "{\"example\": 7, \"best_span\": [1, 2], \"logits\": [[1, 9], [4, 0], [2, 7]]}\n");
 }
 
@@ -127,7 +127,7 @@ static void test_numbers(void **state)
 {
     (void)state;
     const float values[] = {0, 0, 1.5f, (float)NAN};
-    expect(&plain, (prediction){PREDICTION_NUMBERS, "prediction", 0}, (graph_shape){2, {2, 2}}, values,
+    expect(&plain, (prediction){PREDICTION_NUMBERS, "prediction", 0, NULL}, (graph_shape){2, {2, 2}}, values,
            "{\"example\": 7, \"prediction\": [1.5, null]}\n");
 }
 

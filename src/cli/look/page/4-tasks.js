@@ -147,10 +147,11 @@ function partRows(servers) {
     return [...rows.values()].sort((a, b) => a.part - b.part);
 }
 
-/* Only while it is open. */
+/* Only while it is open; who is in it when servers tell nothing for a moment stays there. */
 function drawParts(live) {
     const all = byId("parts-all"), servers = (live && live.servers) || [];
-    all.hidden = !servers.some((server) => server.parts && server.parts.length);
+    const is = servers.some((server) => server.parts && server.parts.length);
+    all.hidden = !is && !all.contains(document.activeElement);
     if (all.hidden || !all.open) return;
     const rows = partRows(servers).slice(0, TABLE_MOST);
     byId("parts").tBodies[0].replaceChildren(...rows.map((row) => {

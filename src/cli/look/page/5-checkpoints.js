@@ -16,6 +16,15 @@ function copyButton(word, text) {
     return copy;
 }
 
+/* Anew, and the focus stays on the button of the same name. */
+function redrawButtons(room, made) {
+    const before = room.contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
+    room.replaceChildren(...made);
+    if (!before) return;
+    const same = [...room.querySelectorAll("button")].find((button) => button.getAttribute("aria-label") === before);
+    if (same) same.focus({ preventScroll: true });
+}
+
 /* What can be done with a checkpoint; a job that runs holds its dir, so nobody else can go on with it. */
 function commandsOf(run, step) {
     const dir = quoted(run.dir), folder = quoted(`${run.dir}/checkpoints/step-${String(step).padStart(9, "0")}`);
@@ -42,7 +51,7 @@ function checkpointRow(run, step, best) {
 
 function drawCheckpoints() {
     const run = runs[chosen()], steps = run.status.job.checkpoints || [];
-    byId("checkpoints").tBodies[0].replaceChildren(...[...steps].reverse()
+    redrawButtons(byId("checkpoints").tBodies[0], [...steps].reverse()
         .map((step) => checkpointRow(run, step, bestStep(run))));
     byId("checkpoints").hidden = !steps.length;
     byId("no-checkpoints").hidden = steps.length > 0;
@@ -55,7 +64,7 @@ function drawCommands() {
         list.push(`tequio evaluate ${dir}`, `tequio export ${dir} --format onnx -o model.onnx`);
     else if (run.status.job.state !== "running")
         list.push(`tequio train ${quoted(`${run.dir}/config.json`)} -s ${dir} --recover`);
-    byId("commands").replaceChildren(...list.map((text) => {
+    redrawButtons(byId("commands"), list.map((text) => {
         const row = element("li");
         row.append(element("code", text), " ", copyButton("copy", text));
         return row;

@@ -1,7 +1,7 @@
 /* The ends of one run's logs, of a task or of all of them as one. */
 
 const LEVELS = ["debug", "info", "warn", "error"], DAY_MS = 86400000;
-let logAsked = 0;
+let logAsked = 0, logDrawn = 0;
 
 function levelOf(line) {
     const word = line.split(" ")[2];
@@ -48,12 +48,14 @@ async function linesOf(index, tasks) {
     return tasks.length > 1 ? all.sort((a, b) => a.at - b.at) : all;
 }
 
+/* What an event draws anew meanwhile shows the same choice: only older lines and those of another choice are dropped. */
 async function drawLog() {
-    const task = byId("log-task").value, least = LEVELS.indexOf(byId("log-level").value), word = byId("log-word").value;
+    const run = chosen(), task = byId("log-task").value, asked = ++logAsked;
+    const lines = await linesOf(run, task === "" ? runs[run].tasks || [] : [task]);
+    if (asked < logDrawn || run !== chosen() || task !== byId("log-task").value) return;
+    logDrawn = asked;
+    const least = LEVELS.indexOf(byId("log-level").value), word = byId("log-word").value;
     const text = byId("log-text"), atEnd = text.scrollTop + text.clientHeight >= text.scrollHeight - 4;
-    const tasks = task === "" ? runs[chosen()].tasks || [] : [task], asked = ++logAsked;
-    const lines = await linesOf(chosen(), tasks);
-    if (asked !== logAsked) return; /* something else was chosen meanwhile */
     const kept = lines.filter(({ line }) => LEVELS.indexOf(levelOf(line)) >= least && line.includes(word)).slice(-2000);
     text.replaceChildren(...kept.map(({ line }) => element("span", line + "\n", levelOf(line))));
     if (atEnd) text.scrollTop = text.scrollHeight;

@@ -63,6 +63,19 @@ static bool has_all_results(const master *m)
             (!results_waiting(m->results) && results_has(m->results, m->plan.total)));
 }
 
+static void warn_of_evaluation(const evaluator_life *e)
+{
+    double silent_s = (double)(clock_us() - e->seen_us) / SECOND_US;
+    if (e->reads)
+        LOG_W("NO_EVALUATION", "the evaluator has not got on for final_eval_timeout as it reads its data: %s",
+              e->state.text);
+    else if (e->says)
+        LOG_W("NO_EVALUATION", "the evaluator has shown no sign of life for %.0f s, when it was reading its data: %s",
+              silent_s, e->state.text);
+    else
+        LOG_W("NO_EVALUATION", "the last checkpoint was not evaluated within final_eval_timeout");
+}
+
 /* Nothing is left to wait for but the last evaluation; a task that is asked to leave waits for it no
  * longer than for a checkpoint. */
 static bool is_drained(const master *m)
@@ -77,11 +90,8 @@ static bool is_drained(const master *m)
     const evaluator_life *e = &m->evaluator;
     int64_t since = e->moved_us > m->waits.drain_us ? e->moved_us : m->waits.drain_us;
     bool waited = (double)(clock_us() - since) / SECOND_US > master_option(m, "trainer.final_eval_timeout");
-    if (waited && e->reads)
-        LOG_W("NO_EVALUATION", "the evaluator has not got on for final_eval_timeout as it reads its data: %s",
-              e->state.text);
-    else if (waited)
-        LOG_W("NO_EVALUATION", "the last checkpoint was not evaluated within final_eval_timeout");
+    if (waited)
+        warn_of_evaluation(e);
     return waited;
 }
 

@@ -63,15 +63,12 @@ static void tell_members(master *m, int64_t now_us, double limit_s)
 }
 
 /* Data that are read for the first time may take an hour: who waits counts from when that last went on. */
-static void follow_reading(master *m, int64_t now_us)
+static void look_at_evaluator(master *m, int64_t now_us)
 {
-    evaluator_life *e = &m->evaluator;
-    read_state now = {.moves = 0};
-    bool reads = eval_heartbeat_reads(jobdir_path(m->o->dir), &now);
-    if (reads && (!e->reads || now.moves != e->state.moves))
-        e->moved_us = now_us;
-    e->reads = reads;
-    e->state = now;
+    const char *dir = jobdir_path(m->o->dir);
+    read_state line = {.moves = 0};
+    bool reads = eval_heartbeat_reads(dir, &line);
+    evaluator_life_look(&m->evaluator, eval_heartbeat_trace(dir), reads ? &line : NULL, now_us);
 }
 
 /* While an evaluation is all that is waited for. */
@@ -80,15 +77,10 @@ static void tell_evaluator(master *m, int64_t now_us)
     char name[TASK_NAME];
     evaluator_life *e = &m->evaluator;
     bool is_awaited = m->o->evaluates && (m->phase == DRAIN || results_waiting(m->results));
-    uint64_t trace = is_awaited ? eval_heartbeat_trace(jobdir_path(m->o->dir)) : 0;
-    if (!is_awaited || trace != e->trace || !e->seen_us)
-        *e = (evaluator_life){.trace = trace,
-                              .seen_us = is_awaited ? now_us : 0,
-                              .reads = is_awaited && e->reads,
-                              .state = e->state,
-                              .moved_us = e->moved_us};
     if (is_awaited)
-        follow_reading(m, now_us);
+        look_at_evaluator(m, now_us);
+    else
+        evaluator_life_rest(e);
     double silent_s = (double)(now_us - e->seen_us) / SECOND_US;
     if (!is_awaited || e->hangs || silent_s < master_option(m, "distributed.hang_timeout"))
         return;

@@ -201,8 +201,6 @@ static json_t *tell_servers(const master *m, int64_t now_us)
 }
 
 /* It talks to nobody, and shows in the job dir that it lives. */
-enum { EVALUATOR_SILENT_US = 10 * SECOND_US };
-
 static void look_for_evaluator(master *m, int64_t now_us)
 {
     uint64_t trace = m->o->evaluates ? eval_heartbeat_trace(jobdir_path(m->o->dir)) : 0;

@@ -20,6 +20,7 @@
 #include "master/cuts/saver.h"
 #include "master/disk.h"
 #include "master/era.h"
+#include "master/evaluator_life.h"
 #include "master/files.h"
 #include "master/holds.h"
 #include "master/hung.h"

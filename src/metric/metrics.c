@@ -127,7 +127,8 @@ static status check_input(const metric *m, error *err)
     return OK;
 }
 
-static status open_metric(metric *m, const metric_options *o, const metric_source *source, error *err)
+static status open_kind(metric *m, const metric_options *o, const metric_source *source, size_t *ret_counts,
+                        size_t *ret_sums, error *err)
 {
     *m = (metric){.kind = find_kind(o->kind), .o = *o, .source = source};
     if (!m->kind) {
@@ -136,17 +137,35 @@ static status open_metric(metric *m, const metric_options *o, const metric_sourc
                     near ? near : "", near ? "'?" : "");
     }
     TRY(check_input(m, err));
-    size_t counts = m->kind->n_counts, sums = m->kind->n_sums;
-    if (m->kind->open)
-        TRY(m->kind->open(m, &counts, &sums, err));
+    *ret_counts = m->kind->n_counts;
+    *ret_sums = m->kind->n_sums;
+    return m->kind->open ? m->kind->open(m, ret_counts, ret_sums, err) : OK;
+}
+
+static status open_metric(metric *m, const metric_options *o, const metric_source *source, error *err)
+{
+    size_t counts, sums;
+    TRY(open_kind(m, o, source, &counts, &sums, err));
     return metric_state_init(&m->state, counts, sums, err);
+}
+
+status metrics_measure(const metric_options *o, const metric_source *source, size_t *ret, error *err)
+{
+    metric m;
+    size_t counts = 0, sums = 0;
+    status st = open_kind(&m, o, source, &counts, &sums, err);
+    free(m.own);
+    *ret = counts + METRIC_SUM_ROOM * sums;
+    return st;
 }
 
 /* What else stands beside figures in a report. */
 static bool is_taken(const char *name)
 {
-    static const char *const taken[] = {"step", "epochs_done", "final", "examples",
-                                        "seconds", "model", "data", "classes", "errors", "temperature"};
+    static const char *const taken[] = {"step", "epochs_done", "final", "examples", "seconds", "model", "data",
+                                        "classes", "errors", "temperature", "epoch", "learning_rate",
+                                        "examples_per_s", "wall_s", "lost_slots", "loss_scale",
+                                        "skipped_steps", "duration", "duration_s"};
     for (size_t i = 0; i < COUNT_OF(taken); i++)
         if (strcmp(name, taken[i]) == 0)
             return true;
@@ -319,14 +338,6 @@ status metrics_load(metric_list *m, const char *bytes, size_t n, error *err)
     for (size_t i = 0; i < m->n; i++)
         TRYF(metric_state_load(&m->at[i].state, &bytes, &n, err), err, "metric '%s'", metric_name(&m->at[i]));
     return n == 0 ? OK : FAIL(err, E_DATA, "%zu bytes follow the counts of the metrics", n);
-}
-
-size_t metrics_room(const metric_list *m)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < m->n; i++)
-        n += m->at[i].state.n_counts + METRIC_SUM_ROOM * m->at[i].state.n_sums;
-    return n;
 }
 
 void metrics_pack(const metric_list *m, buf *to)

@@ -151,8 +151,9 @@ void metrics_reset(metric_list *m);
 
 /* Is what it counts of a batch of a fixed size, and counted of scores and labels alone? Of an unknown kind: no. */
 bool metrics_stays_small(const char *kind);
-/* How many counts there are, a sum being worth METRIC_SUM_ROOM of them. */
-size_t metrics_room(const metric_list *m);
+/* How many counts such a metric would have, a sum being worth METRIC_SUM_ROOM of them; nothing is counted yet. E_CONFIG
+ * as metrics_open. */
+MUST_USE status metrics_measure(const metric_options *o, const metric_source *source, size_t *ret, error *err);
 /* What was counted, in few bytes (packed.h), of metrics that all stay small; and added to what metrics that were opened
  * alike have counted. E_DATA. */
 void metrics_pack(const metric_list *m, buf *to);

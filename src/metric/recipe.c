@@ -104,32 +104,33 @@ static void texts(pass *p, const char *const **x, size_t *n)
     *n = have == NONE ? 0 : (size_t)have;
 }
 
-static void wholes(pass *p, const int64_t **x, size_t *n)
+enum { NUMBER = 8 }; /* bytes of a whole or a fraction */
+_Static_assert(sizeof(int64_t) == NUMBER && sizeof(double) == NUMBER, "one list serves both");
+
+static void one_whole(pass *p, void *x)
 {
-    int64_t have = length(p, *x != NULL, *n);
-    int64_t *at = have == NONE ? NULL : arena_alloc(p->a, ((size_t)have + 1) * sizeof *at);
-    for (int64_t i = 0; i < have; i++) {
-        at[i] = p->out ? (*x)[i] : 0;
-        whole(p, &at[i]);
-    }
-    if (p->out)
-        return;
-    *x = at;
-    *n = have == NONE ? 0 : (size_t)have;
+    whole(p, x);
 }
 
-static void fractions(pass *p, const double **x, size_t *n)
+static void one_fraction(pass *p, void *x)
 {
-    int64_t have = length(p, *x != NULL, *n);
-    double *at = have == NONE ? NULL : arena_alloc(p->a, ((size_t)have + 1) * sizeof *at);
-    for (int64_t i = 0; i < have; i++) {
-        at[i] = p->out ? (*x)[i] : 0.0;
-        fraction(p, &at[i]);
-    }
-    if (p->out)
-        return;
-    *x = at;
+    fraction(p, x);
+}
+
+/* A list of numbers, each by `one`; gives what is to stand for `x`. */
+static const void *numbers(pass *p, const void *x, size_t *n, void (*one)(pass *p, void *x))
+{
+    int64_t have = length(p, x != NULL, *n);
+    size_t bytes = have == NONE ? 0 : (size_t)have * NUMBER;
+    char *at = have == NONE ? NULL : arena_alloc(p->a, bytes + NUMBER);
+    if (at && p->out)
+        memcpy(at, x, bytes);
+    else if (at)
+        memset(at, 0, bytes);
+    for (size_t i = 0; i < bytes; i += NUMBER)
+        one(p, at + i);
     *n = have == NONE ? 0 : (size_t)have;
+    return p->out ? x : at;
 }
 
 static void pass_options(pass *p, metric_options *o)
@@ -143,15 +144,15 @@ static void pass_options(pass *p, metric_options *o)
     fraction(p, &o->beta);
     choice(p, &average, METRIC_WEIGHTED);
     fraction(p, &o->threshold);
-    wholes(p, &o->labels, &o->n_labels);
+    o->labels = numbers(p, o->labels, &o->n_labels, one_whole);
     choice(p, &encoding, METRIC_BMES);
     texts(p, &o->tags, &o->n_tags);
     texts(p, &o->ignore_classes, &o->n_ignore_classes);
     texts(p, &o->ignore_pos, &o->n_ignore_pos);
     choice(p, &o->bins, TRAINING_METRICS_ROOM);
     choice(p, &o->ngram_size, METRIC_NGRAMS);
-    fractions(p, &o->ngram_weights, &o->n_ngram_weights);
-    wholes(p, &o->exclude, &o->n_exclude);
+    o->ngram_weights = numbers(p, o->ngram_weights, &o->n_ngram_weights, one_fraction);
+    o->exclude = numbers(p, o->exclude, &o->n_exclude, one_whole);
     o->average = (metric_average)average;
     o->encoding = (metric_encoding)encoding;
     p->bad |= !o->kind;

@@ -22,16 +22,37 @@ struct training_metrics {
 /* Alone, it tells how much it counts, of which there is room for so much more. */
 static status has_room(const metric_options *o, const metric_source *source, size_t *room, bool *ret, error *err)
 {
-    metric_list *one = NULL;
+    size_t takes = 0;
     *ret = metrics_stays_small(o->kind) && source->classes <= TRAINING_METRICS_CLASSES;
     if (!*ret)
         return OK;
-    TRY(metrics_open(o, 1, source, &one, err));
-    size_t takes = metrics_room(one);
-    metrics_close(&one);
+    TRY(metrics_measure(o, source, &takes, err));
     *ret = takes <= *room;
     *room -= *ret ? takes : 0;
     return OK;
+}
+
+/* A recipe may come from anywhere: it is held to what training_recipe_make keeps to, before memory is taken for it. */
+static status check_recipe(const recipe *r, error *err)
+{
+    size_t room = TRAINING_METRICS_ROOM;
+    for (size_t i = 0; i < r->n; i++) {
+        bool fits = false;
+        TRY(has_room(&r->options[i], &r->source, &room, &fits, err));
+        if (!fits)
+            return FAIL(err, E_PROTOCOL, "training is to count '%s', which is no metric that stays small, or more than "
+                                         "%d counts", r->options[i].kind, TRAINING_METRICS_ROOM);
+    }
+    return OK;
+}
+
+/* Before the first step: a report has no place for two of one name. */
+static status check_name(const metric_options *o, const metric_source *source, error *err)
+{
+    metric_list *one = NULL;
+    status st = metrics_open(o, 1, source, &one, err);
+    metrics_close(&one);
+    return st;
 }
 
 /* Words of classes are what tags are called; of a large vocabulary nobody asks for them. */
@@ -53,6 +74,8 @@ status training_recipe_make(const metric_options *options, size_t n, const metri
         const metric_options *o = &options[i];
         bool is_kept = n_kept < METRICS_MOST;
         st = is_kept ? has_room(o, &of, &room, &is_kept, err) : OK;
+        if (st == OK && is_kept)
+            st = check_name(o, &of, err);
         if (st == OK && is_kept) {
             kept[n_kept++] = *o;
             has_words = has_words || want_words(o);
@@ -77,6 +100,8 @@ status training_metrics_open(const void *bytes, size_t n, training_metrics **ret
     m->a = arena_create();
     m->mark = fnv1a(bytes, n);
     status st = recipe_read(bytes, n, m->a, &r, err);
+    if (st == OK)
+        st = check_recipe(&r, err);
     if (st == OK)
         st = metrics_open(r.options, r.n, &r.source, &m->list, err);
     if (st == OK)

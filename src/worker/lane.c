@@ -223,7 +223,7 @@ static status lane_fill(lane *l, const lane_next *what, error *err)
     if (st == OK)
         inputs_write(&l->inputs[which], batch, what->weight);
     if (st == OK && l->o.metrics)
-        lane_metrics_fill(l->o.metrics, batch);
+        lane_metrics_fill(l->o.metrics, l->loader, batch);
     loader_release(l->loader, batch);
     l->filled_variant = which;
     return st == OK ? exec_upload_inputs(l->exec, which, err) : st;

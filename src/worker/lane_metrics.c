@@ -1,6 +1,7 @@
 #include "worker/lane_metrics.h"
 
 #include "common/base/alloc.h"
+#include "data/finish_batch.h"
 #include "metric/training_metrics.h"
 #include "model/label_scores.h"
 
@@ -55,10 +56,9 @@ void lane_metrics_close(lane_metrics **m)
 }
 
 /* What a loader leaves as bytes become the numbers that they mean. */
-static void spread(data_field *f, const void *bytes, int64_t n, void *ret)
+static void spread(const data_field *f, const void *bytes, int64_t n, void *ret)
 {
     size_t each = (size_t)data_field_elements(f);
-    f->dtype = DT_F32;
     for (int64_t i = 0; i < n; i++) {
         float *example = (float *)ret + (size_t)i * each;
         memcpy(example, (const unsigned char *)bytes + (size_t)i * each, each);
@@ -66,22 +66,26 @@ static void spread(data_field *f, const void *bytes, int64_t n, void *ret)
     }
 }
 
-static void copy_field(held_batch *h, size_t i, const data_batch *batch)
+/* `form`: what a device has still to finish, as with an image beside which the label moves; NULL: nothing. */
+static void copy_field(held_batch *h, size_t i, const data_batch *batch, const finish_form *form)
 {
     data_field f = batch->fields[i];
     bool is_bytes = f.dtype == DT_U8 && f.bytes.channels;
     size_t width = is_bytes ? sizeof(float) : 1;
     size_t bytes = data_field_bytes(&f) * width * (size_t)batch->slot.n;
     GROW(h->room[i], h->cap[i], bytes);
-    if (is_bytes)
+    if (form)
+        finish_batch(form, batch->draws[i], batch->data[i], batch->slot.n, h->room[i]);
+    else if (is_bytes)
         spread(&f, batch->data[i], batch->slot.n, h->room[i]);
     else
         memcpy(h->room[i], batch->data[i], bytes);
+    f.dtype = is_bytes ? DT_F32 : f.dtype;
     h->fields[i] = f;
     h->batch.data[i] = h->room[i];
 }
 
-void lane_metrics_fill(lane_metrics *m, const data_batch *batch)
+void lane_metrics_fill(lane_metrics *m, const loader *from, const data_batch *batch)
 {
     held_batch *h = m->next;
     h->batch = (data_batch){
@@ -89,7 +93,7 @@ void lane_metrics_fill(lane_metrics *m, const data_batch *batch)
     for (size_t i = 0; i < batch->n_fields; i++) {
         h->fields[i] = batch->fields[i];
         if (label_scores_reads(m->scores, batch->fields[i].name))
-            copy_field(h, i, batch);
+            copy_field(h, i, batch, loader_form(from, i));
     }
 }
 

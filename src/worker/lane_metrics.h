@@ -17,8 +17,8 @@ typedef struct lane_metrics lane_metrics;
 MUST_USE status lane_metrics_open(const config *c, const variants *v, lane_metrics **ret, error *err);
 void lane_metrics_close(lane_metrics **m);
 
-/* A batch is filled in, which will be computed next: its labels are copied. */
-void lane_metrics_fill(lane_metrics *m, const data_batch *batch);
+/* A batch of `from` is filled in, which will be computed next: its labels are copied, as the device will see them. */
+void lane_metrics_fill(lane_metrics *m, const loader *from, const data_batch *batch);
 /* It begins. */
 void lane_metrics_begin(lane_metrics *m);
 /* What it counts, held; `e` has computed its scores by graph `variant`. E_DATA, E_NOMEM. */

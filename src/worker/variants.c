@@ -213,7 +213,7 @@ static int64_t scores_of_batch(const variants *v, const label_scores *s)
     return n;
 }
 
-/* Unless it is told to, training copies no mountain of scores off a device in every step. */
+/* Unless it is told to, training does not copy more than SCORES_MOST scores off a device in every step. */
 static status make_recipe(const config *c, variants *v, const metric_settings *listed, const label_scores *s,
                           error *err)
 {
@@ -380,7 +380,9 @@ void variants_warn(const config *c, const variants *v)
         LOG_W("PATIENCE", "trainer.patience does nothing without validation_data_path");
     if (v->teacher.size)
         LOG_I("WEIGHTS", "%s", v->teacher.data);
-    if (v->uncounted.size)
+    if (v->uncounted.size && config_has(c, "trainer.training_metrics"))
+        LOG_W("TRAINING_METRICS", "trainer.training_metrics is true, but only evaluations count %s", v->uncounted.data);
+    else if (v->uncounted.size)
         LOG_I("TRAINING_METRICS", "only evaluations count %s", v->uncounted.data);
     warn_of_fields(c, v);
     warn_of_groups(c, v);

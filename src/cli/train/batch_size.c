@@ -6,6 +6,7 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/base/log.h"
+#include "common/config/resolved.h"
 #include "exec/budget.h"
 #include "job/process/subprocess.h"
 #include "worker/memory.h"
@@ -14,6 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum {
@@ -28,7 +30,7 @@ enum {
 #define FASTER 1.03                 /* less is noise */
 
 typedef struct search {
-    const config *config;           /* with batches of FIRST */
+    const config *config;           /* with batches of FIRST, or as many as drop_last allows */
     const devices *devices;
     const shape *shape;
     variants variants;              /* of them */
@@ -56,7 +58,7 @@ static status with_batch(const config *c, int64_t batch, config **ret, error *er
     json_t *tree = json_deep_copy(config_json(c, ""));
     json_object_set_new(json_object_get(tree, "data_loader"), "batch_size", json_integer((json_int_t)batch));
     char *text = json_dumps(tree, JSON_REAL_PRECISION(17));
-    status st = config_load(&(config_source){.text = text}, ret, err);
+    status st = config_load_resolved(text, ret, err);
     free(text);
     json_decref(tree);
     return st;
@@ -197,6 +199,11 @@ static status try_all(search *s, error *err)
     for (; is_right && s->found->n < BATCH_TRIES; batch *= 2) {
         error why = ERROR_INIT;
         status st = try_batch(s, batch, &why);
+        while (st == E_NOMEM && !s->found->n && batch > 1) { /* of a device, which no plan knows */
+            why = (error)ERROR_INIT;
+            batch /= 2;
+            st = try_batch(s, batch, &why);
+        }
         if (st == E_NOMEM && s->found->n) { /* of a device */
             end_with(s, "%lld do not fit into memory: %.150s", (long long)batch, why.text);
             return OK;
@@ -208,11 +215,28 @@ static status try_all(search *s, error *err)
     return OK;
 }
 
+/* What the search's variants are built for: with drop_last there must be as many examples. */
+static status size_to_build(const config *c, int64_t *ret, error *err)
+{
+    dataset *data = NULL;
+    *ret = FIRST;
+    if (!config_bool(c, "data_loader.drop_last"))
+        return OK;
+    TRYF(dataset_open(config_section(c, "dataset_reader"), config_str(c, "train_data_path"), &data, err), err,
+         "train_data_path");
+    while (*ret > 1 && *ret > dataset_examples(data))
+        *ret /= 2;
+    dataset_close(&data);
+    return OK;
+}
+
 static status open_search(search *s, const config *c, config **ret, error *err)
 {
     TRY(devices_of_lane(s->devices, 0, &s->device, err));
+    int64_t size = 0;
     backend_name(&s->device, s->found->device);
-    TRY(with_batch(c, FIRST, ret, err));
+    TRY(size_to_build(c, &size, err));
+    TRY(with_batch(c, size, ret, err));
     s->config = *ret;
     TRY(variants_build(s->config, &s->variants, err));
     int64_t most = dataset_examples(s->variants.data) / (STEPS_AN_EPOCH * s->shape->batches_per_step);
@@ -249,6 +273,10 @@ static status find(void *user, error *err)
 
 status batch_size_find(const config *c, const devices *d, const shape *s, batch_search *ret, error *err)
 {
+    const config *sampler = config_section(c, "data_loader.batch_sampler");
+    if (sampler && strcmp(config_str(sampler, "type"), "max_tokens_sampler") == 0)
+        return FAIL(err, E_CONFIG, "data_loader.batch_sampler: max_tokens says how large batches of max_tokens_sampler "
+                                   "are, and there is no batch size to find");
     batch_search found = {.n = 0};
     request r = {c, d, s, &found};
     TRY(subprocess_run(find, &r, &found, sizeof found, err));

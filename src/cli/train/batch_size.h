@@ -1,8 +1,9 @@
 /*
  * `data_loader.batch_size: "auto"`: which batch a lane computes about as fast as any that fits into memory.
  *
- * Powers of two are tried, from 8 on. Whether one fits, plans say (worker/memory.h, and on a GPU what is free there),
- * as they do of a job: for all lanes of this machine, within trainer.memory and the limits of host and container. A
+ * Powers of two are tried, from 8 on. Whether one fits, plans say (worker/memory.h), as they do of a job: for all
+ * lanes of this machine, within trainer.memory and the limits of host and container. Whether it fits on a GPU is found
+ * by making the engine of one lane there, in a process of its own: several lanes on one GPU are not counted. A
  * lane then computes steps of those that fit, of which the fastest counts, until two in a row are no faster than those
  * before. The choice is the smallest whose examples a second are BATCH_CLOSE of the most: more steps an epoch cost
  * nothing then. A step takes a tenth of an epoch at most.
@@ -38,7 +39,7 @@ typedef struct batch_search {
 /* Of the tries, at least one, which are in the order of their size. */
 int64_t batch_size_choose(const batch_try *tries, size_t n);
 
-/* E_NOMEM: not even one example fits. */
+/* E_NOMEM: not even one example fits. E_CONFIG: batches are as large as max_tokens_sampler makes them. */
 MUST_USE status batch_size_find(const config *c, const devices *d, const shape *s, batch_search *ret, error *err);
 
 /* The batch of the job whose dir that is; 0: there is none. */

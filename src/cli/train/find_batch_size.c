@@ -95,9 +95,10 @@ const command command_find_batch_size = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "Find a batch size: the smallest that is about as fast as any that fits into memory.",
-    .about = "Tries powers of two from 8 on, those that fit into memory by the plans that 'tequio train --dry-run' "
-             "shows, and measures the examples a second that a lane computes, until two in a row are no faster or an "
-             "epoch would have less than 10 steps. The number is the smallest within 5% of the fastest: what "
+    .about = "Tries powers of two from 8 on, those that fit into the host's memory by the plans that 'tequio train "
+             "--dry-run' shows, and into a GPU's as one lane finds there, and measures the examples a second that a "
+             "lane computes, until two in a row are no faster or an epoch would have less than 10 steps. The number is "
+             "the smallest within 5% of the fastest: what "
              "data_loader.batch_size: \"auto\" would be in a job on this machine, whatever CONFIG says there. All "
              "tasks of a cluster must be given the same.\n\n"
              "Keys of the configuration are flags too, as of 'tequio train': --distributed.workers 2.",

@@ -15,6 +15,7 @@
 #include "common/base/log.h"
 #include "common/base/thread.h"
 #include "common/cluster/cluster.h"
+#include "common/config/resolved.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -102,7 +103,7 @@ static status load(lr_search *s, error *err)
     config_notes_log(written);
     json_t *tree = change(s, written);
     char *text = json_dumps(tree, JSON_REAL_PRECISION(17));
-    status st = config_load(&(config_source){.text = text}, &s->config, err);
+    status st = config_load_resolved(text, &s->config, err);
     free(text);
     json_decref(tree);
     config_destroy(&written);

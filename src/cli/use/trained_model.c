@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
+#include "common/config/resolved.h"
 #include "common/store/checkpoint.h"
 #include "data/allennlp_vocabulary.h"
 #include "model/allennlp_names.h"
@@ -171,7 +172,7 @@ status trained_model_read_as_training(trained_model *s, error *err)
     json_t *tree = json_deep_copy(config_json(s->config, ""));
     json_object_set_new(tree, "validation_dataset_reader", json_null());
     char *text = json_dumps(tree, JSON_REAL_PRECISION(17));
-    status st = config_load(&(config_source){.text = text}, &other, err);
+    status st = config_load_resolved(text, &other, err);
     free(text);
     json_decref(tree);
     TRY(st);

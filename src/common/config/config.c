@@ -13,6 +13,7 @@
 #include "common/config/merge.h"
 #include "common/config/options.h"
 #include "common/config/resolve.h"
+#include "common/config/resolved.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,10 +146,9 @@ static void config_free_tree(config_tree *t)
     free(t);
 }
 
-status config_load(const config_source *source, config **ret, error *err)
+/* `written` moves in. */
+static status config_make(const config_source *source, json_t *written, config **ret, error *err)
 {
-    json_t *written = NULL;
-    TRY(config_gather(source, &written, err));
     config_tree *t = xcalloc(1, sizeof *t);
     t->memory = arena_create();
     status st = from_archive_take(written, source->read_archive, err);
@@ -172,6 +172,20 @@ status config_load(const config_source *source, config **ret, error *err)
     }
     *ret = &t->nodes[0];
     return OK;
+}
+
+status config_load(const config_source *source, config **ret, error *err)
+{
+    json_t *written = NULL;
+    TRY(config_gather(source, &written, err));
+    return config_make(source, written, ret, err);
+}
+
+status config_load_resolved(const char *text, config **ret, error *err)
+{
+    json_t *written = NULL;
+    TRY(jsonnet_parse("config", text, &written, err));
+    return config_make(&(config_source){.text = text}, written, ret, err);
 }
 
 bool config_finds_batch(const config *c)

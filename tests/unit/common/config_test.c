@@ -14,6 +14,7 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/config/config.h"
+#include "common/config/resolved.h"
 #include "unit/common/support_config.h"
 
 #include <stdio.h>
@@ -184,6 +185,23 @@ static void sources_lie_over_each_other(void **state)
     assert_int_equal(config_int(c, "trainer.max_steps"), 2);
     assert_int_equal(config_int(c, "trainer.patience"), 1);
     config_destroy(&c);
+}
+
+/* It has TEQUIO_SET already, and what lies over that. */
+static void what_was_resolved_stays(void **state)
+{
+    (void)state;
+    setenv("TEQUIO_SET", "trainer.threads=2\ntrainer.num_epochs=2", 1);
+    config *c = config_load_set(config_smallest, "trainer.threads=4");
+    char *text = config_dump(c);
+    config *again = NULL;
+    assert_int_equal(config_load_resolved(text, &again, NULL), OK);
+    unsetenv("TEQUIO_SET");
+    assert_int_equal(config_int(again, "trainer.threads"), 4);
+    assert_int_equal(config_int(again, "trainer.num_epochs"), 2);
+    free(text);
+    config_destroy(&c);
+    config_destroy(&again);
 }
 
 static void environment_settings_name_themselves(void **state)
@@ -417,6 +435,7 @@ int main(void)
         cmocka_unit_test(validation_follows_training),
         cmocka_unit_test(numbers_take_one_form),
         cmocka_unit_test(sources_lie_over_each_other),
+        cmocka_unit_test(what_was_resolved_stays),
         cmocka_unit_test(environment_settings_name_themselves),
         cmocka_unit_test(overrides_nest_or_have_dots),
         cmocka_unit_test(overrides_name_keys_of_allennlp),

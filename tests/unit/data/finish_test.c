@@ -11,6 +11,7 @@
 
 #include "common/base/alloc.h"
 #include "data/augment.h"
+#include "data/finish_batch.h"
 #include "data/reader.h"
 #include "unit/data/support_config.h"
 
@@ -132,20 +133,11 @@ static loader *make(const dataset *d, const config *section, bool unfinished)
 
 static void compare_finished(const finish_form *f, const data_batch *b, size_t field, const void *want)
 {
-    static uint8_t pixels[BATCH * 512];
-    static float numbers[BATCH * 512];
-    int64_t n = b->slot.n, size = finish_elements(f), plane = (int64_t)f->width * f->height;
+    static float finished[BATCH * 512];
+    int64_t n = b->slot.n, size = finish_elements(f);
     assert_true(size <= 512);
-    for (int64_t i = 0; i < n * size; i++) {
-        int64_t at = i % size;
-        numbers[i] = finish_mixed(f, f->kind, b->draws[field], b->data[field], n, i / size, (uint32_t)(at / plane),
-                                  (int32_t)(at % f->width), (int32_t)(at % plane / f->width));
-        pixels[i] = f->kind == FINISH_PIXELS ? (uint8_t)numbers[i] : 0;
-    }
-    if (f->kind == FINISH_PIXELS)
-        assert_memory_equal(pixels, want, (size_t)(n * size));
-    else
-        assert_memory_equal(numbers, want, (size_t)(n * size) * sizeof *numbers);
+    finish_batch(f, b->draws[field], b->data[field], n, finished);
+    assert_memory_equal(finished, want, (size_t)(n * size) * (f->kind == FINISH_PIXELS ? 1 : sizeof *finished));
 }
 
 static void compare_field(const loader *l, size_t field, const data_batch *b, const data_batch *plain)

@@ -39,7 +39,7 @@ enum { POLL_MS = 100, TRY_MS = 1000, LOOK_US = 500 * 1000, DIFFERS_US = 2000 * 1
 
 typedef struct evaluator {
     const jobdir *dir;
-    const atomic_bool *stop;
+    const atomic_bool *stop, *stop_reading;
     evaluation_options how;
     evaluation *evaluation; /* NULL until it can be opened */
     heartbeat *life;
@@ -135,7 +135,7 @@ static bool is_stopped(const evaluator *e)
 static status read_data(evaluator *e, error *err)
 {
     read_progress *p = read_progress_create();
-    read_progress_stop_by(p, e->stop);
+    read_progress_stop_by(p, e->stop_reading);
     read_progress_enter(p);
     heartbeat_reads(e->life, p);
     error why = ERROR_INIT;
@@ -143,7 +143,7 @@ static status read_data(evaluator *e, error *err)
     heartbeat_reads(e->life, NULL);
     read_progress_enter(NULL);
     read_progress_destroy(&p);
-    bool is_left = st == E_ABORTED && is_stopped(e);
+    bool is_left = st == E_ABORTED; /* by stop_reading alone */
     return st == OK || is_left ? OK : FAIL(err, st, "%s", why.text);
 }
 
@@ -440,6 +440,7 @@ status evaluator_run(const evaluator_options *options, error *err)
     evaluator e = {
         .dir = options->dir,
         .stop = options->stop,
+        .stop_reading = options->stop_reading ? options->stop_reading : options->stop,
         .damages = {.dir = options->dir},
         .settled = NONE,
         .stumbled = NONE,

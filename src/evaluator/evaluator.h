@@ -30,6 +30,7 @@ typedef struct evaluator_options {
     const jobdir *dir;
     backend_choice device;
     const atomic_bool *stop;    /* NULL: never */
+    const atomic_bool *stop_reading; /* data that are being read then are given up; NULL: `stop` */
     const char *data_path;      /* NULL: validation_data_path */
     double lost_timeout_s;      /* of both kinds; 0: distributed.lost_timeout, start_timeout */
 } evaluator_options;

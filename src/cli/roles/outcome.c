@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
+#include "common/base/read_progress.h"
 #include "common/store/jobend.h"
 #include "common/store/jobstate.h"
 #include "evaluator/confusion_picture.h"
@@ -225,7 +226,7 @@ static bool has_file(const jobdir *d, const char *name)
 }
 
 /* `is_new`: what is there is of an earlier end. */
-static status leave(const leaving *l, bool is_new, bool is_alone, error *err)
+static status leave_files(const leaving *l, bool is_new, bool is_alone, error *err)
 {
     const config *c = l->config;
     const jobdir *d = l->dir;
@@ -240,6 +241,22 @@ static status leave(const leaving *l, bool is_new, bool is_alone, error *err)
     free(model);
     free(vocabulary);
     return st;
+}
+
+/* Data are read as long as nobody asks to leave: another process may make what is kept of them, and take long. */
+static status leave(const leaving *l, bool is_new, bool is_alone, error *err)
+{
+    error why = ERROR_INIT;
+    read_progress *p = read_progress_create();
+    read_progress_stop_by(p, l->stop);
+    read_progress_enter(p);
+    status st = leave_files(l, is_new, is_alone, &why);
+    read_progress_enter(NULL);
+    read_progress_destroy(&p);
+    if (st == E_ABORTED)
+        return FAIL(err, E_PREEMPTED, "asked to leave before the results were complete, which a start of the same job "
+                                      "makes up for: %s", why.text);
+    return st == OK ? OK : FAIL(err, st, "%s", why.text);
 }
 
 status outcome_leave(const config *c, const jobdir *d, bool is_alone, const atomic_bool *stop, error *err)

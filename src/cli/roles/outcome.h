@@ -25,7 +25,8 @@ void outcome_note(const jobdir *d, status st, const char *text);
  *   model.tar.gz    the best weights as an archive (cli/run/model_archive.h)
  *
  * `tequio export` and `evaluate` can make up for what cannot be. Warns then; but the result is that of the
- * evaluation, which somebody asked for. E_PREEMPTED: *stop (NULL: never) became true while a disk was waited for. */
+ * evaluation, which somebody asked for. E_PREEMPTED: *stop (NULL: never) became true while a disk was waited for, or
+ * data were read for it. */
 MUST_USE status outcome_leave(const config *c, const jobdir *d, bool is_alone, const atomic_bool *stop, error *err);
 
 /* Of a job that was done before this start: completes what the last master did not come to, if it was killed

@@ -80,6 +80,7 @@ status process_run_master(process *p, error *err)
     progress_finish(&p->progress);
     if (st != OK)
         atomic_store(&p->evaluator_stop, true);
+    atomic_store(&p->reading_stop, true);
     return st;
 }
 
@@ -157,6 +158,7 @@ status process_run_evaluator(process *p, error *err)
             .dir = dir,
             .device = p->evaluates_on,
             .stop = p->is_master ? &p->evaluator_stop : p->o->stop,
+            .stop_reading = p->is_master ? &p->reading_stop : p->o->stop,
         },
         err);
     if (st == OK)

@@ -59,6 +59,7 @@ struct process {
     role_thread threads[ROLE_THREADS_MAX];
     size_t n_threads;
     atomic_bool abort, evaluator_stop;
+    atomic_bool reading_stop;           /* of the evaluator: nobody waits for it any more */
     pthread_mutex_t lock;
     status failed;                      /* the first failure of a role */
     error failure;

@@ -129,6 +129,8 @@ static void the_next_is_asked_when_the_writer_gets_on(void **state)
     assert_true(t->at == 1 && t->n_missing == 1);
     read_to_the_end(fd, &text);
     assert_non_null(strstr(text.data, "{\"task\":\"ps.0\",\"why\":\"it is gone\"}"));
+    for (; t->state == TRACING_WRITES; sched_yield())
+        master_trace(m, 1001 * SECOND_US);
     master_trace_fini(m);
     assert_true(fs_exists(path));
     free(path);

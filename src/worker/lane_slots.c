@@ -63,6 +63,7 @@ void lane_slots_restart(lane_slots *l, int64_t step)
     lane_reducer_forget(l->reducer); /* lanes get back what it held of the cancelled step */
     l->given = step - 1;
     l->done = -1;
+    l->done_us = 0;
     l->n_given = l->owed = 0;
     memset(l->is_given, 0, (size_t)l->steps.per_step * sizeof *l->is_given);
     memset(l->readers, 0, (size_t)l->flat->n_live_parts * sizeof *l->readers);
@@ -218,6 +219,7 @@ void lane_slots_next(lane_slots *l)
 void lane_slots_back(lane_slots *l)
 {
     l->given--;
+    l->done_us = 0;
     l->owed = 0;
     l->n_given = 0;
     for (int64_t s = 0; s < l->steps.per_step; s++)

@@ -32,7 +32,7 @@ typedef struct lane_slots {
     int64_t given;              /* the step whose slots the lanes have, or had last */
     uint32_t n_given, owed;     /* slots given of it; of those not done */
     int64_t done;               /* the last step whose slots given are all done; -1: none */
-    int64_t done_us;            /* when they were */
+    int64_t done_us;            /* when they were; 0: nothing is done since slots were dropped */
     bool *is_given;             /* [per_step] */
     bool *was_given;            /* [per_step] the same of the step before */
     uint32_t *readers;          /* [n_live_parts] slots given that still read the part */

@@ -32,7 +32,7 @@ void lane_times_given(lane_times *t)
 
 /* Without a slot, until then: as the master let nobody go on, as other lanes of the worker were not done yet, and then
  * until the worker's thread had dealt with what all had to say and gave the next ones. A lane that had none of a step
- * is only idle. */
+ * is only idle, and so is one whose slots were dropped: its next one is of an earlier step, or the first since. */
 static void count_without(lane_times *t, int64_t until_us, int64_t step, int64_t free_us)
 {
     int64_t us = until_us - t->begin_us, held = t->weights ? weights_view_held_us(t->weights) - t->held_us : 0;
@@ -42,7 +42,7 @@ static void count_without(lane_times *t, int64_t until_us, int64_t step, int64_t
         return;
     }
     counter_add(COUNTER_WORKER_FOR_MASTER, held);
-    if (step > t->step + 1 || !free_us)
+    if (step > t->step + 1 || step < t->step || !free_us)
         return;
     int64_t others = free_us - t->begin_us;
     others = others < 0 ? 0 : others < us - held ? others : us - held;

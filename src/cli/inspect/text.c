@@ -18,6 +18,12 @@ long long inspect_int(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
+double inspect_number(const json_t *o, const char *key, double if_absent)
+{
+    const json_t *value = json_object_get(o, key);
+    return json_is_number(value) ? json_number_value(value) : if_absent;
+}
+
 bool inspect_true(const json_t *o, const char *key)
 {
     return json_is_true(json_object_get(o, key));

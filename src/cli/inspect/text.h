@@ -11,6 +11,7 @@
 
 const char *inspect_str(const json_t *o, const char *key); /* "" when absent */
 long long inspect_int(const json_t *o, const char *key);
+double inspect_number(const json_t *o, const char *key, double if_absent); /* if_absent too when it is no number */
 bool inspect_true(const json_t *o, const char *key);
 /* "3.1 MB" */
 void inspect_add_bytes(buf *out, double bytes);

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A worker that takes so many times as long as the others for a slot is late; what is less may be chance. */
+#define CLEARLY_SLOWER 1.1
+
 /* --- documents --- */
 
 static const json_t *at_path(const json_t *o, const char *path)
@@ -52,6 +55,7 @@ explain_facts explain_facts_of(const json_t *job, const json_t *live, const json
     explain_facts f = {.live = live, .config = config, .batches_per_step = inspect_int(job, "batches_per_step")};
     const json_t *o, *mode = at_path(config, "distributed.mode");
     time_shares_of_job(live, &f.shares);
+    f.sums = time_sums_of(live);
     time_shares_round(&f.shares, f.tenths);
     f.is_in_steps = !json_is_string(mode) || strcmp(json_string_value(mode), "sync") == 0;
     for (size_t i = 0; (o = explain_worker(&f, i)); i++) {
@@ -70,6 +74,13 @@ explain_facts explain_facts_of(const json_t *job, const json_t *live, const json
 time_shares explain_worker_shares(const explain_facts *f, const json_t *worker)
 {
     time_shares t;
+    time_shares_among(figures_of(worker), figures_of(json_object_get(f->live, "master")), &f->sums, &t);
+    return t;
+}
+
+time_shares explain_worker_own(const explain_facts *f, const json_t *worker)
+{
+    time_shares t;
     time_shares_of_worker(figures_of(worker), figures_of(json_object_get(f->live, "master")), &t);
     return t;
 }
@@ -81,33 +92,36 @@ double explain_slot_s(const json_t *worker)
     return slots > 0 ? time_figure(figures, COUNTER_WORKER_COMPUTING) / slots : 0;
 }
 
-/* Of the slots of all workers but one: seconds that computing one takes, on average. */
-static double slot_s_of_others(const explain_facts *f, const json_t *but)
+double explain_busy_s(const json_t *worker)
 {
-    double seconds = 0, slots = 0;
-    const json_t *o;
-    for (size_t i = 0; (o = explain_worker(f, i)); i++) {
-        seconds += o == but ? 0 : time_figure(figures_of(o), COUNTER_WORKER_COMPUTING);
-        slots += o == but ? 0 : time_figure(figures_of(o), COUNTER_WORKER_SLOTS);
-    }
-    return slots > 0 ? seconds / slots : 0;
+    const json_t *figures = figures_of(worker);
+    double slots = time_figure(figures, COUNTER_WORKER_SLOTS);
+    return explain_slot_s(worker) + (slots > 0 ? time_figure(figures, COUNTER_WORKER_LOADING) / slots : 0);
 }
 
-const json_t *explain_late_worker(const explain_facts *f, double *ret_slower)
+/* Who waits least for others. */
+static const json_t *least_waiting(const explain_facts *f)
 {
-    const json_t *late = NULL, *o;
+    const json_t *found = NULL, *o;
     double least = 1;
     for (size_t i = 0; f->workers > 1 && (o = explain_worker(f, i)); i++) {
-        time_shares t = explain_worker_shares(f, o);
+        time_shares t = explain_worker_own(f, o);
         double waits = time_share_of(&t, SHARE_STRAGGLERS);
         if (t.lane_s <= 0 || waits >= least)
             continue;
         least = waits;
-        late = o;
+        found = o;
     }
-    double usual = late ? slot_s_of_others(f, late) : 0;
-    *ret_slower = usual > 0 ? explain_slot_s(late) / usual : 1;
-    return late;
+    return found;
+}
+
+const json_t *explain_late_worker(const explain_facts *f, double *ret_slower)
+{
+    const json_t *late = least_waiting(f);
+    time_sums others = time_sums_but(&f->sums, figures_of(late));
+    double usual = others.slots > 0 ? (others.computing_s + others.loading_s) / others.slots : 0;
+    *ret_slower = usual > 0 ? explain_busy_s(late) / usual : 1;
+    return *ret_slower >= CLEARLY_SLOWER ? late : NULL;
 }
 
 double explain_busiest_server(const explain_facts *f, const char **ret_task)

@@ -17,6 +17,7 @@ typedef struct explain_facts {
     int64_t batches_per_step;       /* 0: not known */
     time_shares shares;             /* of all lanes... */
     int tenths[SHARE_COUNT];        /* ...in tenths of a percent */
+    time_sums sums;                 /* of all workers */
     bool is_in_steps;               /* mode sync */
     int64_t workers, lanes, servers;
     double slots;
@@ -31,11 +32,14 @@ bool explain_has_option(const explain_facts *f, const char *path);   /* not null
 
 const json_t *explain_worker(const explain_facts *f, size_t i);      /* NULL: there are no more */
 const json_t *explain_server(const explain_facts *f, size_t i);
+/* As it counts in the shares of the job; and by what it says itself alone. */
 time_shares explain_worker_shares(const explain_facts *f, const json_t *worker);
+time_shares explain_worker_own(const explain_facts *f, const json_t *worker);
 /* Seconds that a lane of the worker computes a slot; 0: it has computed none. */
 double explain_slot_s(const json_t *worker);
-/* Who is waited for: the worker that waits least for others, and how much slower than the others it computes a slot (1:
- * no slower). NULL: there is only one, or nobody waits. */
+double explain_busy_s(const json_t *worker);        /* the same with the examples that it waits for */
+/* Who is waited for: the worker that waits least for others, where it is clearly slower than these, and how many times
+ * as long it takes for a slot, its examples among that. NULL: nobody is. */
 const json_t *explain_late_worker(const explain_facts *f, double *ret_slower);
 /* Of the time since the first step, the most that one server had something to do; *ret_task: which. */
 double explain_busiest_server(const explain_facts *f, const char **ret_task);

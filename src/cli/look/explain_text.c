@@ -66,14 +66,16 @@ static void say_late(const explain_facts *f, buf *ret)
     double slower;
     const json_t *late = explain_late_worker(f, &slower);
     if (!late) {
-        buf_adds(ret, "There is one worker, whose lanes wait for each other.");
+        buf_adds(ret, f->workers > 1 ? "No worker is clearly slower than the others: lanes wait for each other, now "
+                                       "for one and now for another."
+                                     : "There is one worker, whose lanes wait for each other.");
         return;
     }
-    time_shares its = explain_worker_shares(f, late);
+    time_shares its = explain_worker_own(f, late);
     buf_addf(ret, "The late one is %s on %s, which waits for others in %.1f %% of its time and spends most of it with "
                   "%s; a slot takes it %.1f ms, %.1f times as long as the others.",
              inspect_str(late, "task"), inspect_str(late, "host"), percent(&its, SHARE_STRAGGLERS),
-             time_share_rows[time_shares_bound(&its)].words, 1e3 * explain_slot_s(late), slower);
+             time_share_rows[time_shares_bound(&its)].words, 1e3 * explain_busy_s(late), slower);
 }
 
 static double sum_of(const explain_facts *f, counter c)
@@ -130,6 +132,10 @@ static void say_why(const explain_facts *f, time_share bound, buf *ret)
     else if (bound == SHARE_LOST)
         buf_adds(ret, "What was computed as a task was lost had to be computed once more, and a late lane's slots by "
                       "others too.");
+    else if (bound == SHARE_IDLE && !f->is_in_steps)
+        buf_addf(ret, "Batches are leased one by one, and a lane without a lease waits until the master gives it one: "
+                      "there were too few for %lld lanes, or they came late.",
+                 (long long)f->lanes);
     else if (bound == SHARE_IDLE)
         buf_addf(ret, "A step has %lld slots for %lld lanes, and a lane without one waits for the next step.",
                  (long long)f->batches_per_step, (long long)f->lanes);
@@ -143,11 +149,13 @@ static void say_spread(const explain_facts *f, time_share bound, buf *ret)
 {
     const json_t *o, *most = NULL, *least = NULL;
     double high = 0, low = 0;
+    size_t n = 0;
     for (size_t i = 0; (o = explain_worker(f, i)); i++) {
         time_shares its = explain_worker_shares(f, o);
         double share = percent(&its, bound);
         if (its.lane_s <= 0)
             continue;
+        n++;
         if (!most || share > high) {
             most = o;
             high = share;
@@ -157,8 +165,10 @@ static void say_spread(const explain_facts *f, time_share bound, buf *ret)
             low = share;
         }
     }
-    if (most == least)
+    if (n < 2)
         buf_addf(ret, "That is so of %s, the only one that computes.", most ? inspect_str(most, "task") : "?");
+    else if (high - low < 0.05)
+        buf_addf(ret, "It is %.1f %% of the time of each worker.", high);
     else
         buf_addf(ret, "It is most of the time of %s, %.1f %%, and least of that of %s, %.1f %%.",
                  inspect_str(most, "task"), high, inspect_str(least, "task"), low);

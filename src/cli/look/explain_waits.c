@@ -81,6 +81,10 @@ static void add_wait_words(const graph_wait *w, int32_t *numbers, size_t n, buf 
         buf_addf(ret, "the verdict on step %lld, for ", (long long)w->step);
         add_numbers("part", numbers, n, ret);
         break;
+    case GRAPH_NORM:
+        buf_addf(ret, "the norm of step %lld, of ", (long long)w->step);
+        add_numbers("part", numbers, n, ret);
+        break;
     case GRAPH_LIMIT:
         buf_addf(ret, "leave to go on behind version %lld", (long long)w->step);
         break;
@@ -253,12 +257,24 @@ static void add_clock(double at_s, buf *ret)
     buf_adds(ret, text);
 }
 
+static bool has_long_wait(const json_t *waits)
+{
+    const json_t *list = json_object_get(waits, "waits"), *w;
+    size_t i;
+    json_array_foreach(list, i, w)
+        if (json_number_value(json_object_get(w, "since_s")) >= LONG_US * 1e-6)
+            return true;
+    return false;
+}
+
 static void add_verdict(const json_t *waits, buf *ret)
 {
     const json_t *ends = json_object_get(waits, "held_up_by"), *end;
     size_t i;
     if (!json_array_size(ends))
-        buf_adds(ret, "  nobody holds up the others: no wait was as long as 0.1 s\n");
+        buf_adds(ret, has_long_wait(waits) ? "  it is not known who: tasks wait for each other in a cycle, or for one "
+                                             "that is not known\n"
+                                           : "  nobody holds up the others: no wait was as long as 0.1 s\n");
     json_array_foreach(ends, i, end) {
         long long n = inspect_int(end, "waiters");
         buf_addf(ret, "  %s %s", inspect_str(end, "task"), inspect_str(end, "does"));

@@ -69,13 +69,19 @@ static void align_clocks(recordings *r)
 {
     static const double hour_us = 3600e6;
     const recording_head *master = find_master(r);
-    double of_master_us = master ? (double)master->wall_us - (double)master->at_us : 0;
-    for (size_t i = 0; i < r->n_files && master; i++) {
+    if (!master)
+        return;
+    double of_master_us = (double)master->wall_us - (double)master->at_us;
+    for (size_t i = 0; i < r->n_files; i++) {
         recording_head *h = &r->files[i].r.head;
         double by_us = (double)h->at_us + (double)h->offset_us + of_master_us - (double)h->wall_us;
         if (h->error_us >= 0 && by_us > -hour_us && by_us < hour_us)
             h->wall_us += (int64_t)by_us;
     }
+}
+
+static void find_newest(recordings *r)
+{
     for (size_t i = 0; i < r->n_files; i++)
         if (i == 0 || r->files[i].r.head.wall_us > r->wall_us)
             r->wall_us = r->files[i].r.head.wall_us;
@@ -288,6 +294,7 @@ status recordings_open(const char *job_dir, const json_t *live, recordings *ret,
         return st;
     }
     align_clocks(&r);
+    find_newest(&r);
     add_tasks(&r, live);
     find_owners(&r, live);
     *ret = r;

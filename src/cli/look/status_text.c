@@ -12,12 +12,6 @@
 #define OLD_S 10.0
 #define MOMENT_MOST 253402300800.0 /* the year 10000 */
 
-static double number(const json_t *o, const char *key, double if_absent)
-{
-    const json_t *value = json_object_get(o, key);
-    return json_is_number(value) ? json_number_value(value) : if_absent;
-}
-
 static void add_time(buf *ret, double seconds)
 {
     if (seconds < 100)
@@ -40,11 +34,11 @@ static void add_training(const json_t *live, buf *ret)
             .total_steps = total,
             .epoch = inspect_int(live, "step") / per_epoch,
             .epochs = (total + per_epoch - 1) / per_epoch,
-            .loss = number(live, "loss", NAN),
-            .accuracy = number(live, "accuracy", NAN),
-            .rate = number(live, "learning_rate", NAN),
-            .examples_per_s = number(live, "examples_per_s", 0),
-            .eta_s = number(live, "eta_s", -1),
+            .loss = inspect_number(live, "loss", NAN),
+            .accuracy = inspect_number(live, "accuracy", NAN),
+            .rate = inspect_number(live, "learning_rate", NAN),
+            .examples_per_s = inspect_number(live, "examples_per_s", 0),
+            .eta_s = inspect_number(live, "eta_s", -1),
         },
         text, sizeof text);
     buf_addf(ret, "  %s\n", text);
@@ -58,7 +52,7 @@ static void add_checkpoints(const json_t *job, const json_t *live, buf *ret)
     for (size_t i = 0; i < n; i++)
         buf_addf(ret, " %lld", (long long)json_integer_value(json_array_get(steps, i)));
     buf_adds(ret, n ? "" : " none");
-    if (number(live, "best_step", -1) >= 0)
+    if (inspect_number(live, "best_step", -1) >= 0)
         buf_addf(ret, "  best %lld", inspect_int(live, "best_step"));
     if (inspect_true(live, "awaits_evaluation"))
         buf_adds(ret, "  an evaluation is awaited");
@@ -133,7 +127,7 @@ static void add_list(const char *before, const json_t *list, buf *ret)
 
 static void add_task(const json_t *o, buf *ret)
 {
-    double silent = number(o, "silent_s", NAN);
+    double silent = inspect_number(o, "silent_s", NAN);
     buf_addf(ret, "  %-12s %-8s ", inspect_str(o, "task"), inspect_str(o, "state"));
     if (silent >= OLD_S) {
         buf_adds(ret, "silent for ");
@@ -159,7 +153,7 @@ static void add_worker(const json_t *live, const json_t *o, buf *ret)
     add_task(o, ret);
     buf_addf(ret, "process %lld on %s, %lld lane%s", inspect_int(o, "pid"), inspect_str(o, "host"), lanes,
              lanes == 1 ? "" : "s");
-    if (number(o, "computing", -1) >= 0)
+    if (inspect_number(o, "computing", -1) >= 0)
         buf_addf(ret, ", computes step %lld", inspect_int(o, "computing"));
     add_slots(live, inspect_str(o, "task"), ret);
     buf_adds(ret, "\n");
@@ -168,7 +162,7 @@ static void add_worker(const json_t *live, const json_t *o, buf *ret)
 static void add_evaluator(const json_t *o, buf *ret)
 {
     add_task(o, ret);
-    if (number(o, "evaluated", -1) >= 0)
+    if (inspect_number(o, "evaluated", -1) >= 0)
         buf_addf(ret, "evaluated step %lld", inspect_int(o, "evaluated"));
     else
         buf_adds(ret, "has evaluated nothing yet");
@@ -197,7 +191,7 @@ static void add_awaits(const json_t *awaits, const json_t *live, buf *ret)
     json_array_foreach(awaits, i, one)
     {
         buf_addf(ret, "  %s waits for %s since ", inspect_str(one, "task"), inspect_str(one, "words"));
-        add_time(ret, number(one, "since_s", 0));
+        add_time(ret, inspect_number(one, "since_s", 0));
         buf_adds(ret, "\n");
     }
     if (inspect_int(live, "awaits_left_out") > 0)
@@ -222,7 +216,7 @@ static void add_waits(const json_t *live, buf *ret)
         add_own_waits(live, ret);
     if (json_object_get(live, "disk_s")) {
         buf_adds(ret, "  the job dir takes nothing since ");
-        add_time(ret, number(live, "disk_s", 0));
+        add_time(ret, inspect_number(live, "disk_s", 0));
         buf_addf(ret, ": %s\n", inspect_str(live, "disk"));
     }
 }
@@ -259,7 +253,7 @@ static void add_events(const json_t *job, double now, buf *ret)
     {
         const char *task = inspect_str(event, "task");
         buf_adds(ret, i ? "  " : "what happened last\n  ");
-        add_moment(number(event, "time", 0), now, ret);
+        add_moment(inspect_number(event, "time", 0), now, ret);
         buf_addf(ret, *task ? " %s %s\n" : "%s %s\n", task, inspect_str(event, "text"));
     }
 }
@@ -289,7 +283,7 @@ static void add_life(const json_t *live, double now, buf *ret)
         buf_adds(ret, "  training is over; the results are written\n");
         return;
     }
-    double age = now - number(live, "time", now);
+    double age = now - inspect_number(live, "time", now);
     if (age > OLD_S) {
         buf_adds(ret, "  this was told ");
         add_time(ret, age);

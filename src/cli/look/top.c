@@ -1,4 +1,4 @@
-/* `tequio top`: jobs and their tasks as a table that lives, on a terminal. */
+/* `tequio top`: jobs and their tasks as a table that is drawn anew every two seconds, on a terminal. */
 #include "cli/commands.h"
 #include "cli/look/place.h"
 #include "cli/look/screen.h"
@@ -232,7 +232,7 @@ const command command_top = {
     .operands = "JOB_DIR|PLACE...",
     .min_operands = 1,
     .max_operands = COMMAND_OPERANDS,
-    .summary = "Jobs and their tasks as a table that lives: processor, memory, rates, waits.",
+    .summary = "A table of jobs and their tasks, drawn anew every two seconds: processor, memory, rates, waits.",
     .about = "Shows every two seconds how far each job is, for whom it waits, and of each task its state, processor "
              "time (100 is one core), memory, what it does a second (a worker examples, a server updates, a master "
              "reports) and the share of time in which a worker's lanes wait for weights, examples or a slot. A job is "

@@ -13,6 +13,8 @@ enum { WAITS = 3 };
 
 /* Of a master that lives: it tells every two seconds. */
 #define OLD_S 10.0
+/* Tasks tell once a second at most: moments that are nearer are one, worked out of the master's time twice. */
+#define SAME_S 0.1
 
 /* What a task had said of itself at a moment, and what came of the two last ones. */
 typedef struct history {
@@ -66,12 +68,6 @@ static void add_taken(top_lines *l, top_style style, buf *text)
 
 /* --- figures --- */
 
-static double number(const json_t *o, const char *key, double if_absent)
-{
-    const json_t *value = json_object_get(o, key);
-    return json_is_number(value) ? json_number_value(value) : if_absent;
-}
-
 static history *history_of(top_table *t, const char *job, const char *task)
 {
     char *name = xasprintf("%s %s", job, task);
@@ -96,7 +92,7 @@ static double per_second(double before, double now, double seconds)
 static void take_figures(history *h, double moment, double cpu, double rate, double waiting)
 {
     double seconds = moment - h->time;
-    if (seconds == 0)
+    if (fabs(seconds) < SAME_S)
         return; /* nothing new was told */
     h->cpu_share = seconds > 0 ? per_second(h->cpu, cpu, seconds) : NAN;
     h->rate_s = seconds > 0 ? per_second(h->rate, rate, seconds) : NAN;
@@ -110,9 +106,9 @@ static void take_figures(history *h, double moment, double cpu, double rate, dou
 /* Lanes that have no slot, or wait for weights or for examples. */
 static double waiting_seconds(const json_t *figures)
 {
-    return number(figures, "tequio_worker_waiting_seconds_total", NAN) +
-           number(figures, "tequio_worker_loading_seconds_total", 0) +
-           number(figures, "tequio_worker_idle_seconds_total", 0);
+    return inspect_number(figures, "tequio_worker_waiting_seconds_total", NAN) +
+           inspect_number(figures, "tequio_worker_loading_seconds_total", 0) +
+           inspect_number(figures, "tequio_worker_idle_seconds_total", 0);
 }
 
 static void fill_figures(top_table *t, const char *job, double told, row *r)
@@ -124,13 +120,13 @@ static void fill_figures(top_table *t, const char *job, double told, row *r)
                       : is_server ? "tequio_ps_updates_total" : "tequio_master_reports_total";
     history *h = history_of(t, job, r->name);
     r->cpu = r->rate = r->waiting = NAN;
-    r->memory = number(figures, "process_resident_memory_bytes", NAN);
+    r->memory = inspect_number(figures, "process_resident_memory_bytes", NAN);
     r->unit = is_worker ? "examples" : is_server ? "updates" : "reports";
     if (!figures)
         return;
-    double told_s = number(r->task, "told_s", 0), lanes = number(r->task, "lanes", 1);
-    take_figures(h, told - told_s, number(figures, "process_cpu_seconds_total", NAN), number(figures, key, NAN),
-                 waiting_seconds(figures));
+    double told_s = inspect_number(r->task, "told_s", 0), lanes = inspect_number(r->task, "lanes", 1);
+    take_figures(h, told - told_s, inspect_number(figures, "process_cpu_seconds_total", NAN),
+                 inspect_number(figures, key, NAN), waiting_seconds(figures));
     r->cpu = h->cpu_share;
     r->rate = h->rate_s;
     r->waiting = lanes > 0 ? h->waiting_share / lanes : NAN;
@@ -158,15 +154,15 @@ static void add_shards(const char *before, const json_t *list, buf *ret)
 static void fill_does(const json_t *live, row *r)
 {
     const json_t *wait = wait_of(live, r->name);
-    double silent = number(r->task, "silent_s", NAN);
+    double silent = inspect_number(r->task, "silent_s", NAN);
     buf_adds(&r->does, "");
     if (silent >= OLD_S)
         buf_addf(&r->does, "silent for %.0f s  ", silent);
     if (wait) {
-        buf_addf(&r->does, "waits %.1f s: %s", number(wait, "since_s", 0), inspect_str(wait, "words"));
+        buf_addf(&r->does, "waits %.1f s: %s", inspect_number(wait, "since_s", 0), inspect_str(wait, "words"));
         return;
     }
-    if (number(r->task, "computing", -1) >= 0)
+    if (inspect_number(r->task, "computing", -1) >= 0)
         buf_addf(&r->does, "step %lld", inspect_int(r->task, "computing"));
     add_shards("acts for shard ", json_object_get(r->task, "acts_for"), &r->does);
     add_shards(r->does.size ? ", stands by for " : "stands by for ", json_object_get(r->task, "stands_by_for"),
@@ -253,7 +249,7 @@ static size_t take_rows(top_table *t, const char *dir, const json_t *live, row *
     for (i = 0; i < n; i++) {
         rows[i].name = inspect_str(rows[i].task, "task");
         rows[i].state = inspect_str(rows[i].task, "state");
-        fill_figures(t, dir, number(live, "time", 0), &rows[i]);
+        fill_figures(t, dir, inspect_number(live, "time", 0), &rows[i]);
         fill_does(live, &rows[i]);
     }
     *ret = rows;
@@ -288,11 +284,11 @@ static void add_progress(const json_t *live, buf *ret)
                                     .total_steps = total,
                                     .epoch = inspect_int(live, "step") / per_epoch,
                                     .epochs = (total + per_epoch - 1) / per_epoch,
-                                    .loss = number(live, "loss", NAN),
-                                    .accuracy = number(live, "accuracy", NAN),
+                                    .loss = inspect_number(live, "loss", NAN),
+                                    .accuracy = inspect_number(live, "accuracy", NAN),
                                     .rate = NAN,
-                                    .examples_per_s = number(live, "examples_per_s", 0),
-                                    .eta_s = number(live, "eta_s", -1)},
+                                    .examples_per_s = inspect_number(live, "examples_per_s", 0),
+                                    .eta_s = inspect_number(live, "eta_s", -1)},
                   text, sizeof text);
     buf_addf(ret, "  %s", text);
 }
@@ -300,7 +296,7 @@ static void add_progress(const json_t *live, buf *ret)
 static void add_waits(const json_t *live, double now, top_lines *ret)
 {
     const json_t *waits = json_object_get(live, "waits");
-    double age = now - number(live, "time", now);
+    double age = now - inspect_number(live, "time", now);
     buf text = BUF_INIT;
     if (age > OLD_S) {
         buf_addf(&text, "  this was told %.0f s ago; nothing since", age);

@@ -171,6 +171,61 @@ static void follow_slot(wait_graph *g, graph_wait w, int lane)
     free(sent);
 }
 
+static void follow_slots(wait_graph *g, int at, int32_t part, int64_t step, int64_t age_us);
+
+/* The master waits for the norm of a part, which a server sends once it has all gradients of it. */
+static void follow_norm(wait_graph *g, graph_wait w)
+{
+    const recording *r = add_wait(g, &w) ? speaking(g, w.to) : NULL;
+    if (r && recording_message(r, EVENT_SENT, WIRE_NORM, w.part, w.step))
+        add_end(g, w.to, -1, "has sent the norm of part %d of step %lld, which has not arrived: the link is slow or "
+                             "broken",
+                w.part, (long long)w.step);
+    else if (r)
+        follow_slots(g, w.to, w.part, w.step, w.age_us);
+}
+
+/* Parts of which the master has a norm of the step before, and none of this one. False: there are none. */
+static bool follow_norms(wait_graph *g, int master, int64_t step, int64_t age_us)
+{
+    enum { PARTS_MOST = 1 << 15 };
+    const recording *r = recording_of(g, master);
+    bool *has = xcalloc(PARTS_MOST, sizeof *has), any = false;
+    for (int64_t of = step; of >= step - 1; of--)
+        for (uint32_t k = 0; k < r->head.n_events; k++) {
+            const recorder_event *e = &r->events[k];
+            bool is_new = e->kind == EVENT_RECEIVED && e->a == WIRE_NORM && e->step == of && e->lane >= 0 &&
+                          e->lane < PARTS_MOST && !has[e->lane];
+            if (!is_new)
+                continue;
+            has[e->lane] = true;
+            if (of == step)
+                continue;
+            any = true;
+            follow_norm(g, (graph_wait){.kind = GRAPH_NORM, .from = master, .lane = -1,
+                                        .to = task_of_peer(g, r, (uint32_t)e->b), .step = step, .part = e->lane,
+                                        .slot = -1, .age_us = age_us});
+        }
+    free(has);
+    return any;
+}
+
+/* What the master lacks for the verdict is the same for all parts. */
+static void follow_verdict(wait_graph *g, const graph_wait *w)
+{
+    bool is_first = true;
+    for (size_t i = 0; i < g->n_waits; i++)
+        is_first = is_first && !(g->waits[i].kind == GRAPH_VERDICT && g->waits[i].step == w->step);
+    const recording *r = add_wait(g, w) && is_first ? speaking(g, w->to) : NULL;
+    if (!r)
+        return;
+    if (recording_message(r, EVENT_SENT, WIRE_VERDICT, -1, w->step))
+        add_end(g, w->to, -1, "has said the verdict on step %lld, which has not arrived: the link is slow or broken",
+                (long long)w->step);
+    else if (!follow_norms(g, w->to, w->step, w->age_us))
+        add_end(g, w->to, -1, "has not said the verdict on step %lld", (long long)w->step);
+}
+
 static void follow_slots(wait_graph *g, int at, int32_t part, int64_t step, int64_t age_us)
 {
     const recording *r = recording_of(g, at);
@@ -191,8 +246,8 @@ static void follow_slots(wait_graph *g, int at, int32_t part, int64_t step, int6
     if (n_missing)
         return;
     if (recording_message(r, EVENT_SENT, WIRE_NORM, part, step))
-        add_wait(g, &(graph_wait){.kind = GRAPH_VERDICT, .from = at, .lane = -1, .to = master_of(g), .step = step,
-                                  .part = part, .slot = -1, .age_us = age_us});
+        follow_verdict(g, &(graph_wait){.kind = GRAPH_VERDICT, .from = at, .lane = -1, .to = master_of(g),
+                                        .step = step, .part = part, .slot = -1, .age_us = age_us});
     else
         add_end(g, at, -1, "has all gradients for version %lld of part %d, and has not made it", (long long)step + 1,
                 part);

@@ -18,6 +18,7 @@ typedef enum graph_wait_kind {
     GRAPH_REPORT,       /* for what was measured of a slot */
     GRAPH_COPY,         /* for a standby to have a version of a part too */
     GRAPH_VERDICT,      /* for the vote on a step */
+    GRAPH_NORM,         /* for the norm of a part, which the vote takes */
     GRAPH_LIMIT,        /* for leave to go on behind a version */
     GRAPH_SHARD,        /* for a shard of a checkpoint */
     GRAPH_EVALUATION,   /* for an evaluation */

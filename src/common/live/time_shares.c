@@ -55,58 +55,79 @@ void time_shares_of_worker(const json_t *figures, const json_t *master, time_sha
     *ret = t;
 }
 
-/* --- a job --- */
+/* --- among others --- */
 
-/* Of the workers but one: what they take for a slot, and which share of their time they wait for other lanes. */
-typedef struct usual {
-    double slot_s, waits;
-} usual;
-
-static usual usual_but(const json_t *workers, size_t but)
+static void add_sums(const json_t *figures, double sign, time_sums *ret)
 {
-    double computing = 0, slots = 0, waits = 0, all = 0;
+    time_shares its;
+    time_shares_of_worker(figures, NULL, &its);
+    ret->slots += sign * time_figure(figures, COUNTER_WORKER_SLOTS);
+    ret->computing_s += sign * its.seconds[SHARE_COMPUTE];
+    ret->loading_s += sign * its.seconds[SHARE_INPUT];
+    ret->waits_s += sign * its.seconds[SHARE_STRAGGLERS];
+    ret->lane_s += sign * its.lane_s;
+}
+
+time_sums time_sums_of(const json_t *live)
+{
+    time_sums sums = {.slots = 0};
     size_t i;
     json_t *worker;
-    json_array_foreach(workers, i, worker)
-    {
-        const json_t *figures = json_object_get(worker, "figures");
-        time_shares its;
-        if (i == but)
-            continue;
-        time_shares_of_worker(figures, NULL, &its);
-        slots += time_figure(figures, COUNTER_WORKER_SLOTS);
-        computing += its.seconds[SHARE_COMPUTE];
-        waits += its.seconds[SHARE_STRAGGLERS];
-        all += its.lane_s;
-    }
-    return (usual){.slot_s = slots > 0 ? computing / slots : 0, .waits = all > 0 ? waits / all : 0};
+    json_array_foreach(json_object_get(live, "workers"), i, worker)
+        add_sums(json_object_get(worker, "figures"), 1, &sums);
+    return sums;
+}
+
+/* What is left of sums by rounding is nothing: figures are of whole slots and microseconds. */
+static double none_if_tiny(double value)
+{
+    return value > 0.5e-6 ? value : 0;
+}
+
+time_sums time_sums_but(const time_sums *all, const json_t *figures)
+{
+    time_sums rest = *all;
+    add_sums(figures, -1, &rest);
+    return (time_sums){.slots = none_if_tiny(rest.slots),
+                       .computing_s = none_if_tiny(rest.computing_s),
+                       .loading_s = none_if_tiny(rest.loading_s),
+                       .waits_s = none_if_tiny(rest.waits_s),
+                       .lane_s = none_if_tiny(rest.lane_s)};
 }
 
 /* What one computes longer than the others, while these wait for it, is no more its computing than theirs. */
-static void move_excess(const json_t *workers, size_t which, time_shares *t)
+static void move_excess(const json_t *figures, const time_sums *all, time_shares *t)
 {
-    const json_t *figures = json_object_get(json_array_get(workers, which), "figures");
-    usual others = usual_but(workers, which);
-    double excess = t->seconds[SHARE_COMPUTE] - time_figure(figures, COUNTER_WORKER_SLOTS) * others.slot_s;
-    double most = others.waits * t->lane_s, moved = excess < most ? excess : most;
-    if (others.slot_s <= 0 || moved <= 0)
+    time_sums others = time_sums_but(all, figures);
+    double slot_s = others.slots > 0 ? others.computing_s / others.slots : 0;
+    double excess = t->seconds[SHARE_COMPUTE] - time_figure(figures, COUNTER_WORKER_SLOTS) * slot_s;
+    double most = others.lane_s > 0 ? others.waits_s / others.lane_s * t->lane_s : 0;
+    double moved = excess < most ? excess : most;
+    if (slot_s <= 0 || moved <= 0)
         return;
     t->seconds[SHARE_COMPUTE] -= moved;
     t->seconds[SHARE_STRAGGLERS] += moved;
 }
 
+void time_shares_among(const json_t *figures, const json_t *master, const time_sums *all, time_shares *ret)
+{
+    time_shares_of_worker(figures, master, ret);
+    move_excess(figures, all, ret);
+}
+
+/* --- a job --- */
+
 void time_shares_of_job(const json_t *live, time_shares *ret)
 {
     const json_t *master = json_object_get(json_object_get(live, "master"), "figures");
-    const json_t *workers = json_object_get(live, "workers");
+    const time_sums all = time_sums_of(live);
     size_t i;
     json_t *worker;
     *ret = (time_shares){.lane_s = 0};
-    json_array_foreach(workers, i, worker)
+    json_array_foreach(json_object_get(live, "workers"), i, worker)
     {
         time_shares one;
-        time_shares_of_worker(json_object_get(worker, "figures"), master, &one);
-        move_excess(workers, i, &one);
+        time_shares_among(json_object_get(worker, "figures"), master, &all, &one);
         ret->lane_s += one.lane_s;
         for (int k = 0; k < SHARE_COUNT; k++)
             ret->seconds[k] += one.seconds[k];

@@ -36,8 +36,20 @@ typedef struct time_shares {
 /* What an object {"<name of a counter>": number} says, in the units of the name; 0: nothing. */
 double time_figure(const json_t *figures, counter c);
 
-/* Of a document as live.json; and of one worker of it, `figures` being its own and `master` the master's. */
+/* Workers of a document as live.json, added up: what one of them is compared with. */
+typedef struct time_sums {
+    double slots, computing_s, loading_s;
+    double waits_s, lane_s;         /* for other lanes; and all there is */
+} time_sums;
+
+time_sums time_sums_of(const json_t *live);
+/* Without the one whose figures these are. */
+time_sums time_sums_but(const time_sums *all, const json_t *figures);
+
+/* Of a document as live.json, the sum of those of its workers; of one worker among the others; and by what the worker
+ * says itself alone. `figures` are its own and `master` the master's. */
 void time_shares_of_job(const json_t *live, time_shares *ret);
+void time_shares_among(const json_t *figures, const json_t *master, const time_sums *all, time_shares *ret);
 void time_shares_of_worker(const json_t *figures, const json_t *master, time_shares *ret);
 
 double time_share_of(const time_shares *t, time_share which);      /* 0 to 1 */

@@ -115,13 +115,86 @@ static void a_late_worker(void **state)
         "Then come compute with 25.0 %.",
         "The late one is worker.1 on h1, which waits for others in 0.0 % of its time and spends most of it with "
         "computing; a slot takes it 2000.0 ms, 4.0 times as long as the others.",
-        "It is most of the time of worker.0, 75.0 %, and least of that of worker.1, 0.0 %.",
+        "It is 75.0 % of the time of each worker.",
         "Without it the job would be 4.00 times as fast; what could be tried comes below.",
     };
     for (size_t i = 0; i < EXPLAIN_SENTENCES; i++)
         assert_string_equal(said[i].data, want[i]);
     for (size_t i = 0; i < EXPLAIN_SENTENCES; i++)
         buf_fini(&said[i]);
+    end(&s);
+}
+
+static bool says(const scene *s, const char *what)
+{
+    buf said[EXPLAIN_SENTENCES] = {BUF_INIT};
+    bool is = false;
+    explain_sentences(&s->facts, &s->tries, said);
+    for (size_t i = 0; i < EXPLAIN_SENTENCES; i++) {
+        is = is || strcmp(said[i].data, what) == 0;
+        buf_fini(&said[i]);
+    }
+    return is;
+}
+
+/* Shares of workers, weighed by their time, are the job's. */
+static void shares_of_workers_add_up(void **state)
+{
+    (void)state;
+    scene s = play("{\"workers\": [" WORKER("0", "4", FIGURE("computing", "2") FIGURE("waiting", "7")
+                   FIGURE("stalled_for_lanes", "6") FIGURE("stalled_for_wire", "1")) ", "
+                   WORKER("1", "4", FIGURE("computing", "8") FIGURE("loading", "1")) ", "
+                   WORKER("2", "4", FIGURE("computing", "3") FIGURE("waiting", "5") FIGURE("stalled_for_lanes", "5"))
+                   "]}", "{}");
+    json_t *told = explain_json(&s.facts, &s.tries), *one;
+    for (int k = 0; k < SHARE_COUNT; k++) {
+        double seconds = 0;
+        size_t i;
+        json_array_foreach(json_object_get(told, "workers"), i, one)
+            seconds += json_number_value(json_object_get(one, "lane_s")) *
+                       json_number_value(json_object_get(json_object_get(one, "shares"), time_share_rows[k].key));
+        assert_true(fabs(seconds - s.facts.shares.seconds[k]) <= 1e-9);
+    }
+    /* 8 s less 4 slots of the others' 5/8 s are longer than the others' 11/17 of worker.1's 9 s */
+    assert_true(fabs(s.facts.shares.seconds[SHARE_COMPUTE] - (2 + 3 + 8 - 5.5)) <= 1e-9);
+    json_decref(told);
+    end(&s);
+}
+
+/* Whoever waits least is not late for that: it is no slower. But it is where its examples are. */
+static void nobody_is_late(void **state)
+{
+    (void)state;
+    double slower;
+    scene s = play("{\"workers\": [" WORKER("0", "4", FIGURE("computing", "2") FIGURE("waiting", "7")
+                   FIGURE("stalled_for_lanes", "7")) ", " WORKER("1", "4", FIGURE("computing", "2.1")
+                   FIGURE("waiting", "6") FIGURE("stalled_for_lanes", "6")) "]}", "{}");
+    assert_null(explain_late_worker(&s.facts, &slower));
+    assert_int_equal(time_shares_bound(&s.facts.shares), SHARE_STRAGGLERS);
+    assert_true(says(&s, "No worker is clearly slower than the others: lanes wait for each other, now for one and now "
+                         "for another."));
+    for (size_t i = 0; i < s.tries.n; i++)
+        assert_null(strstr(s.tries.at[i].what, "leave it out"));
+    end(&s);
+    s = play("{\"workers\": [" WORKER("0", "4", FIGURE("computing", "2") FIGURE("waiting", "7")
+             FIGURE("stalled_for_lanes", "7")) ", " WORKER("1", "4", FIGURE("computing", "2") FIGURE("loading", "6")
+             FIGURE("waiting", "1") FIGURE("stalled_for_lanes", "1")) "]}", "{}");
+    const json_t *late = explain_late_worker(&s.facts, &slower);
+    assert_string_equal(json_string_value(json_object_get(late, "task")), "worker.1");
+    assert_true(fabs(slower - 4) <= 1e-9);
+    end(&s);
+}
+
+static void idle_without_steps(void **state)
+{
+    (void)state;
+    static const char live[] = "{\"workers\": [" WORKER("0", "4", FIGURE("computing", "2") FIGURE("idle", "7")) "]}";
+    scene s = play(live, "{\"distributed\": {\"mode\": \"async\"}}");
+    assert_true(says(&s, "Batches are leased one by one, and a lane without a lease waits until the master gives it "
+                         "one: there were too few for 1 lanes, or they came late."));
+    end(&s);
+    s = play(live, "{}");
+    assert_true(says(&s, "A step has 4 slots for 1 lanes, and a lane without one waits for the next step."));
     end(&s);
 }
 
@@ -178,7 +251,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_are_all_there_is), cmocka_unit_test(a_late_worker),
         cmocka_unit_test(workers_that_are_alike),  cmocka_unit_test(servers_and_the_wire),
-        cmocka_unit_test(documents_that_make_no_sense),
+        cmocka_unit_test(shares_of_workers_add_up), cmocka_unit_test(nobody_is_late),
+        cmocka_unit_test(idle_without_steps),      cmocka_unit_test(documents_that_make_no_sense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

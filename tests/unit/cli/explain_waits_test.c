@@ -136,10 +136,12 @@ static void leave_waiting(const written *server)
 
 /* --- what is told --- */
 
+static json_t *slots;           /* of live.json; NULL: it has none */
+
 static json_t *explain(void)
 {
-    json_t *live = json_pack("{s:[{s:s},{s:s}], s:[{s:s},{s:s}]}", "workers", "task", "worker.0", "task", "worker.1",
-                             "servers", "task", "ps.0", "task", "ps.1");
+    json_t *live = json_pack("{s:[{s:s},{s:s}], s:[{s:s},{s:s}], s:O*}", "workers", "task", "worker.0", "task",
+                             "worker.1", "servers", "task", "ps.0", "task", "ps.1", "slots", slots);
     json_t *told = NULL;
     error err = ERROR_INIT;
     if (explain_waits(folder_path(), live, &told, &err) != OK)
@@ -333,6 +335,82 @@ static void test_a_standby(void **state)
     holds_up("ps.0", "has part 4 at version 42, and has not sent it", 1);
 }
 
+/* ps.0 has all gradients of part 4, and has sent its norm. */
+static written server_before_verdict(void)
+{
+    written server = waiting_server();
+    pushes(&server, EVENT_RECEIVED, WORKER_1, 4, 41, 1);
+    says(&server, EVENT_SENT, WIRE_NORM, MASTER, 4, 41, 7);
+    return server;
+}
+
+static void test_a_verdict(void **state)
+{
+    (void)state;
+    written server = server_before_verdict(), second = waiting_worker(1), master = by(ROLE_MASTER, 0, RECORDING_WAIT);
+    slots = json_pack("[{s:s, s:i}, {s:s, s:i}]", "task", "worker.0", "lane", 0, "task", "worker.1", "lane", 0);
+    leave(&server, "ps.0.bin");
+    leave(&second, "worker.1.bin");
+    holds_up("master.0", "has written nothing", 3);
+    text_says("  ps.0         waits for the verdict on step 41, for part 4, of master.0, since 8.0 s\n");
+    says(&master, EVENT_RECEIVED, WIRE_NORM, PS_0, 4, 41, 6);
+    leave(&master, "master.0.bin");
+    holds_up("master.0", "has not said the verdict on step 41", 3);
+    text_says("  master.0 has not said the verdict on step 41; 3 tasks wait for it\n");
+    says(&master, EVENT_SENT, WIRE_VERDICT, PS_0, -1, 41, 6);
+    leave(&master, "master.0.bin");
+    holds_up("master.0", "has said the verdict on step 41, which has not arrived", 3);
+    master.head.reason = RECORDING_DEATH;
+    master.head.signal = SIGKILL;
+    leave(&master, "master.0.bin");
+    holds_up("master.0", "died of signal 9", 3);
+    json_decref(slots);
+    slots = NULL;
+}
+
+/* ps.1 had sent the norm of its part of step 40, and waits for the gradient of worker.1. */
+static void test_a_verdict_that_lacks_a_norm(void **state)
+{
+    (void)state;
+    written first = server_before_verdict(), second = by(ROLE_PS, 1, RECORDING_ASKED), busy = busy_worker();
+    written master = by(ROLE_MASTER, 0, RECORDING_WAIT), waiting = waiting_worker(0);
+    for (int32_t i = 0; i < 2; i++)
+        add(&master, (recorder_event){.kind = EVENT_OWNER, .lane = -1, .a = i, .b = i, .step = -1});
+    says(&master, EVENT_RECEIVED, WIRE_NORM, PS_0, 4, 40, 12);
+    says(&master, EVENT_RECEIVED, WIRE_NORM, PS_1, 9, 40, 12);
+    says(&master, EVENT_RECEIVED, WIRE_NORM, PS_0, 4, 41, 6);
+    pushes(&second, EVENT_RECEIVED, WORKER_0, 9, 41, 0);
+    leave(&master, "master.0.bin");
+    leave(&waiting, "worker.0.bin");
+    leave(&first, "ps.0.bin");
+    holds_up("ps.1", "has written nothing", 3);
+    leave(&second, "ps.1.bin");
+    leave(&busy, "worker.1.bin");
+    holds_up("worker.1", "computes slot 1 of step 41", 4);
+    text_says("  master.0     waits for the norm of step 41, of part 9, of ps.1, since 8.0 s\n");
+    text_says_not("has not said the verdict");
+    pushes(&second, EVENT_RECEIVED, WORKER_1, 9, 41, 1);
+    says(&second, EVENT_SENT, WIRE_NORM, MASTER, 9, 41, 5);
+    leave(&second, "ps.1.bin");
+    holds_up("ps.1", "has sent the norm of part 9 of step 41, which has not arrived", 3);
+}
+
+/* worker.1 waits for part 9 of ps.0, which waits for worker.0, which waits for part 4, which waits for worker.1. */
+static void test_a_cycle(void **state)
+{
+    (void)state;
+    written server = waiting_server(), second = by(ROLE_WORKER, 1, RECORDING_ASKED);
+    add(&server, (recorder_event){.kind = EVENT_UPDATE, .lane = -1, .a = 9, .step = 40, .at_us = 12 * SECOND});
+    pushes(&server, EVENT_RECEIVED, WORKER_1, 9, 40, 1);
+    is_in(&second, EVENT_SLOT, 0, 41, 1, 12);
+    is_in(&second, EVENT_WAIT_PART, 0, 41, 9, 11);
+    says(&second, EVENT_SENT, WIRE_PULL, PS_0, 9, 41, 11);
+    leave_waiting(&server);
+    leave(&second, "worker.1.bin");
+    text_says("  it is not known who: tasks wait for each other in a cycle, or for one that is not known\n");
+    text_says_not("nobody holds up");
+}
+
 /* worker.1 cannot compute step 41, as it waits for part 9 of ps.1, which has died. */
 static void test_a_chain(void **state)
 {
@@ -428,6 +506,9 @@ int main(void)
         cmocka_unit_test_setup(test_what_is_on_its_way, set_up),
         cmocka_unit_test_setup(test_a_server_that_updates, set_up),
         cmocka_unit_test_setup(test_a_standby, set_up),
+        cmocka_unit_test_setup(test_a_verdict, set_up),
+        cmocka_unit_test_setup(test_a_verdict_that_lacks_a_norm, set_up),
+        cmocka_unit_test_setup(test_a_cycle, set_up),
         cmocka_unit_test_setup(test_a_chain, set_up),
         cmocka_unit_test_setup(test_leave_to_go_on, set_up),
         cmocka_unit_test_setup(test_reports_that_the_master_lacks, set_up),

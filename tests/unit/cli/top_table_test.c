@@ -85,6 +85,14 @@ static void figures_are_of_a_second(void **state)
     l = look(t, job_at(104, 9, 1800, 6, 58), TOP_BY_NAME, 105);
     assert_non_null(strstr(line_of(&l, "worker.10", &at), "200.0 examples"));
     top_lines_fini(&l);
+    /* Nor here: when it said so is worked out anew each time, to some microseconds. */
+    l = look(t, job_at(104.000007, 9, 1800, 6, 58), TOP_BY_NAME, 106);
+    assert_non_null(strstr(line_of(&l, "worker.10", &at), "200.0 examples"));
+    assert_non_null(strstr(line_of(&l, "ps.1", &at), "2.0 updates "));
+    top_lines_fini(&l);
+    l = look(t, job_at(103.999994, 9, 1800, 6, 58), TOP_BY_NAME, 106);
+    assert_non_null(strstr(line_of(&l, "worker.10", &at), "200.0 examples"));
+    top_lines_fini(&l);
     /* It began anew: what was counted counts no more. */
     l = look(t, job_at(106, 1, 10, 0, 60), TOP_BY_NAME, 107);
     assert_null(strstr(line_of(&l, "worker.10", &at), "examples"));

@@ -9,6 +9,7 @@
 #include "unit/worker/support_hand.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ struct hand {
     kv *kv; /* the sync_driver's */
     net_waker *waker;
     lane_shared shared;
+    int64_t done_us; /* when a slot was done last; 0: none since lanes were cancelled */
     lane lanes[HAND_LANES], *pointers[HAND_LANES];
     sync_driver *sync_driver;
     hand_report *reports;
@@ -216,6 +218,7 @@ static void check_sum(const lane *l, const lane_slot *slot)
 void lane_give(lane *l, const lane_slot *slot)
 {
     check_sum(l, slot);
+    assert_true(slot->free_us <= l->hand->done_us);
     l->given = *slot;
     assert_true(l->n < COUNT_OF(l->queue));
     l->queue[l->n++] = *slot;
@@ -226,6 +229,7 @@ void lane_cancel(lane *l)
     l->n = 0;
     l->busy = false;
     l->given.n_slots = 0;
+    l->hand->done_us = 0;
 }
 
 /* The weights of this part are those of the slot's step. */
@@ -286,7 +290,8 @@ bool hand_move_lane(hand *h, int32_t i)
     if (forward >= KEEP_PARTS && backward >= 0)
         ready(l, backward);
     if (backward < 0) {
-        note n = {.kind = NOTE_DONE, .step = l->now.step, .slot = l->now.slot, .lane = i};
+        note n = {.kind = NOTE_DONE, .step = l->now.step, .slot = l->now.slot, .lane = i, .at_us = clock_us()};
+        l->hand->done_us = n.at_us;
         lane_notes_post(h->shared.notes, &n);
         l->busy = false;
     }

@@ -1,0 +1,77 @@
+/* Where the time of a lane without a slot goes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/clock.h"
+#include "common/live/counters.h"
+#include "worker/lane_times.h"
+
+enum { IDLE_US = 5 * 1000 * 1000 };
+
+typedef struct counts {
+    int64_t lanes, wire, idle;
+} counts;
+
+static counts now(void)
+{
+    return (counts){counter_get(COUNTER_WORKER_FOR_LANES), counter_get(COUNTER_WORKER_FOR_WIRE),
+                    counter_get(COUNTER_WORKER_IDLE)};
+}
+
+/* It was idle for five seconds after a slot of step 7, when it is given one; other lanes were done `free_us` after it
+ * (0: nothing was done since slots were dropped). */
+static counts idle_until(int64_t step, int64_t free_us)
+{
+    lane_times t = {.lane = 0, .step = 7, .has_begun = true};
+    counts before = now();
+    lane_times_idle(&t);
+    t.begin_us = clock_us() - IDLE_US;
+    lane_times_idle_end(&t, step, free_us ? t.begin_us + free_us : 0);
+    counts c = now();
+    return (counts){c.lanes - before.lanes, c.wire - before.wire, c.idle - before.idle};
+}
+
+static void from_one_step_to_the_next(void **state)
+{
+    (void)state;
+    counts c = idle_until(8, IDLE_US / 5);
+    assert_int_equal(c.lanes, IDLE_US / 5);
+    assert_true(c.wire >= IDLE_US - IDLE_US / 5);
+    assert_int_equal(c.idle, c.lanes + c.wire);
+}
+
+static void expect_idle_alone(counts c)
+{
+    assert_int_equal(c.lanes, 0);
+    assert_int_equal(c.wire, 0);
+    assert_true(c.idle >= IDLE_US);
+}
+
+/* It took that long until there was a new era: nobody waited for the wire, nor for lanes. */
+static void after_slots_were_dropped(void **state)
+{
+    (void)state;
+    expect_idle_alone(idle_until(8, 0));
+    expect_idle_alone(idle_until(7, 0));
+    expect_idle_alone(idle_until(5, IDLE_US / 5));
+}
+
+static void a_step_without_a_slot(void **state)
+{
+    (void)state;
+    expect_idle_alone(idle_until(9, IDLE_US / 5));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(from_one_step_to_the_next),
+        cmocka_unit_test(after_slots_were_dropped),
+        cmocka_unit_test(a_step_without_a_slot),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

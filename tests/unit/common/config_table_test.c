@@ -228,8 +228,8 @@ static void help_names_every_key(void **state)
         free(row);
     }
     assert_non_null(strstr(text.data,
-                           "  data_loader.batch_size: an integer >= 1; must be given\n"
-                           "      Examples of one batch, the unit of work of one lane.\n"));
+                           "  data_loader.batch_size: an integer >= 1 or 'auto'; must be given\n"
+                           "      Examples of one batch, the unit of work of one lane. auto: the smallest\n"));
     assert_non_null(strstr(markdown.data, "\n## `trainer.optimizer`\n"));
     for (const char *line = text.data; *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= 80);

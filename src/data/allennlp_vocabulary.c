@@ -8,20 +8,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char ending[] = ".txt", unknown[] = "@@UNKNOWN@@";
-
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
 
 bool allennlp_vocabulary_is(const char *path)
 {
     fs_map map;
-    if (is_folder(path))
+    if (fs_is_folder(path))
         return true;
     if (fs_map_open(path, &map, NULL) != OK)
         return false;
@@ -126,7 +119,7 @@ bool allennlp_vocabulary_has_classes(const char *folder)
     char **names = NULL;
     size_t n = 0;
     bool has = false;
-    if (!is_folder(folder) || fs_list(folder, &names, &n, NULL) != OK)
+    if (!fs_is_folder(folder) || fs_list(folder, &names, &n, NULL) != OK)
         return false;
     for (size_t i = 0; i < n; i++) {
         const char *name;
@@ -194,7 +187,7 @@ static status say(const json_t *namespaces, const char *path, buf *ret, error *e
 status allennlp_vocabulary_read(const char *path, buf *ret, error *err)
 {
     json_t *namespaces = json_object();
-    status st = is_folder(path) ? read_folder(path, namespaces, err) : read_archive(path, namespaces, err);
+    status st = fs_is_folder(path) ? read_folder(path, namespaces, err) : read_archive(path, namespaces, err);
     if (st == OK)
         st = say(namespaces, path, ret, err);
     json_decref(namespaces);

@@ -6,11 +6,11 @@
 #include "data/reader.h"
 
 #include "common/base/alloc.h"
+#include "common/base/fs.h"
 #include "data/source.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { FIELD_IMAGE, FIELD_LABEL, FIELDS };
 enum { CLASSES = 10, SIDE = 32, PLANE = SIDE * SIDE, RECORD = 1 + CHANNELS * PLANE, FILES = 16 };
@@ -143,9 +143,7 @@ status cifar10_reader_open(const cifar10_reader_options *options, const char *pa
 {
     cifar10_reader *r = xcalloc(1, sizeof *r);
     r->base.ops = &cifar10_ops;
-    struct stat s;
-    bool is_folder = stat(path, &s) == 0 && S_ISDIR(s.st_mode);
-    status st = is_folder ? cifar10_reader_add_folder(r, path, err) : cifar10_reader_add_file(r, path, err);
+    status st = fs_is_folder(path) ? cifar10_reader_add_folder(r, path, err) : cifar10_reader_add_file(r, path, err);
     if (st != OK) {
         close_reader(&r->base);
         return st;

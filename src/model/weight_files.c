@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static bool is_of_torch(const char *path)
 {
@@ -136,10 +135,9 @@ static status open_folder(weight_files *w, error *err)
 
 status weight_files_open(const char *path, weight_files *ret, error *err)
 {
-    struct stat info;
     const char *dot = strrchr(path, '.');
     *ret = (weight_files){.path = path, .memory = arena_create()};
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    if (fs_is_folder(path))
         return open_folder(ret, err);
     if (dot && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".tgz") == 0))
         return open_archive(ret, err);

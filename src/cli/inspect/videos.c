@@ -4,7 +4,7 @@
 #include "cli/inspect/text.h"
 
 #include "common/base/alloc.h"
-#include "common/base/json.h"
+#include "common/base/fs.h"
 #include "common/base/json.h"
 #include "data/pictures/figures.h"
 #include "data/videos/frame_folders.h"
@@ -173,9 +173,8 @@ status inspect_look_videos(const char *path, bool verify, json_t **ret, error *e
 
 static bool is_folder(const picture_set *s, size_t i)
 {
-    struct stat info;
     char *path = picture_set_path(s, i);
-    bool is = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    bool is = fs_is_folder(path);
     free(path);
     return is;
 }

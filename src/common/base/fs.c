@@ -232,14 +232,13 @@ out:
 
 status fs_mkdir(const char *dir, int levels, error *err)
 {
-    struct stat info;
     char *above = fs_parent(dir);
     status st = levels > 1 ? fs_mkdir(above, levels - 1, err) : OK;
     free(above);
     TRY(st);
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return fs_fail(err, "create folder", dir);
-    if (stat(dir, &info) != 0 || !S_ISDIR(info.st_mode))
+    if (!fs_is_folder(dir))
         return FAIL(err, E_IO, "create folder '%s': a file of that name is there", dir);
     return OK;
 }
@@ -247,8 +246,7 @@ status fs_mkdir(const char *dir, int levels, error *err)
 /* The names of those above are made to last: a folder that was lost takes what was synced in it along. */
 status fs_mkdirs(const char *dir, error *err)
 {
-    struct stat info;
-    if (stat(dir, &info) == 0 && S_ISDIR(info.st_mode))
+    if (fs_is_folder(dir))
         return OK;
     char *above = fs_parent(dir);
     bool is_top = !*dir || strcmp(above, dir) == 0;
@@ -335,6 +333,12 @@ bool fs_exists(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0;
+}
+
+bool fs_is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 static int by_name(const void *a, const void *b)

@@ -73,6 +73,7 @@ MUST_USE status fs_mkdir(const char *dir, int levels, error *err);
 MUST_USE status fs_make_temporary(const char *what, char **ret, error *err);
 MUST_USE status fs_remove_tree(const char *path, error *err); /* as `rm -rf`; absent is fine */
 bool fs_exists(const char *path);
+bool fs_is_folder(const char *path);     /* or a link to one */
 
 /* Names in `dir`, sorted, without "." and "..". Free each and the array. */
 MUST_USE status fs_list(const char *dir, char ***ret_names, size_t *ret_n, error *err);

@@ -1,11 +1,11 @@
 #include "common/store/weights.h"
 
 #include "common/base/alloc.h"
+#include "common/base/fs.h"
 #include "common/base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct weights {
     char *origin;
@@ -17,12 +17,6 @@ struct weights {
     size_t n;
     weights *base;
 };
-
-static bool is_folder(const char *path)
-{
-    struct stat s;
-    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
-}
 
 static void point_at_tensors(weights *w)
 {
@@ -79,7 +73,7 @@ static status open_file(const char *path, weights **ret, error *err)
 
 status weights_open(const char *path, weights **ret, error *err)
 {
-    if (!is_folder(path))
+    if (!fs_is_folder(path))
         return open_file(path, ret, err);
     checkpoint *c = NULL;
     TRY(checkpoint_open(path, true, &c, err));

@@ -1,10 +1,10 @@
 /* See picture_find.h. */
 #include "data/pictures/picture_find.h"
 
+#include "common/base/fs.h"
 #include "data/pictures/picture_list.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 static bool reads_lists(const config *reader)
 {
@@ -20,8 +20,7 @@ bool picture_find_has_many(const config *reader)
 
 bool picture_find_is_list(const reader_request *request, const picture_kind *kind)
 {
-    struct stat info;
-    bool is_folder = stat(request->path, &info) == 0 && S_ISDIR(info.st_mode);
+    bool is_folder = fs_is_folder(request->path);
     return reads_lists(request->reader) && !(request->without_labels && (is_folder || kind->counts(request->path)));
 }
 

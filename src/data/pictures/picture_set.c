@@ -1,6 +1,7 @@
 /* See picture_set.h. */
 #include "data/pictures/picture_set.h"
 
+#include "common/base/fs.h"
 #include "common/base/hash.h"
 #include "common/base/utf8.h"
 #include "data/pictures/picture.h"
@@ -149,9 +150,8 @@ status picture_set_add_files(picture_set *s, const char *folder, int32_t label, 
 
 static bool is_folder(const char *root, const char *name)
 {
-    struct stat info;
     char *path = xasprintf("%s/%s", root, name);
-    bool is = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    bool is = fs_is_folder(path);
     free(path);
     return is;
 }

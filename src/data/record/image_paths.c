@@ -1,5 +1,6 @@
 #include "data/record/image_paths.h"
 
+#include "common/base/fs.h"
 #include "common/base/hash.h"
 #include "common/base/read_progress.h"
 #include "data/index/shards.h"
@@ -7,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { CHECK_EVERY = 256 }; /* records: whether to go on */
 
@@ -19,16 +19,10 @@ bool image_paths_any(const record_fields *fields)
     return any;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 status image_paths_root(const reader_request *request, arena *memory, const char **ret, error *err)
 {
     const char *path = request->path, *slash = strrchr(path, '/');
-    const char *folder = is_folder(path) ? path : !slash ? "." : slash == path ? "/" : NULL;
+    const char *folder = fs_is_folder(path) ? path : !slash ? "." : slash == path ? "/" : NULL;
     *ret = config_has(request->reader, "root") ? config_str(request->reader, "root") : folder;
     if (!*ret)
         *ret = arena_strndup(memory, path, (size_t)(slash - path));

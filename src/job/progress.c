@@ -42,16 +42,14 @@ void progress_init(progress *p, progress_mode mode)
     *p = (progress){.mode = mode, .next_us = INT64_MIN, .epochs_left = PROGRESS_EPOCHS};
 }
 
-/* Of plain lines, which stay. */
-static bool may_show_epoch(progress *p, int64_t now_us)
+/* Plain lines stay: of many short epochs they would fill a log. */
+static bool may_show_epoch(progress *p)
 {
-    int64_t minutes = (now_us - p->epochs_us) / PLAIN_EVERY_US;
-    p->epochs_us += minutes * PLAIN_EVERY_US;
-    p->epochs_left = minutes < PROGRESS_EPOCHS - p->epochs_left ? p->epochs_left + (int)minutes : PROGRESS_EPOCHS;
-    if (p->mode == PROGRESS_PLAIN && p->epochs_left == 0)
-        return false;
-    p->epochs_left -= p->mode == PROGRESS_PLAIN;
-    return true;
+    if (p->mode == PROGRESS_BAR)
+        return true;
+    bool may = p->epochs_left > 0;
+    p->epochs_left -= may;
+    return may;
 }
 
 static void show(progress *p)
@@ -76,9 +74,7 @@ void progress_show(progress *p, const progress_state *s, int64_t now_us)
     bool last = s->total_steps > 0 && s->step >= s->total_steps;
     p->newest = *s;
     p->is_newest_shown = false;
-    if (first)
-        p->epochs_us = now_us;
-    if (now_us < p->next_us && !(edge && may_show_epoch(p, now_us)) && !last)
+    if (now_us < p->next_us && !(edge && may_show_epoch(p)) && !last)
         return;
     p->next_us = now_us + (p->mode == PROGRESS_BAR ? BAR_EVERY_US : PLAIN_EVERY_US);
     show(p);

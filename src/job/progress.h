@@ -1,9 +1,8 @@
 /*
- * Progress on standard error: a bar that stays the last line, or plain lines. Plain lines come at most
- * every minute, at the ends of the first PROGRESS_EPOCHS epochs and later of one a minute, and at the last
- * step, so short epochs fill no log; they begin with PROGRESS_MARK; by that
- * the local launcher tells them from log lines, and passes them on as they are. Bars it draws anew
- * (common/base/console.h).
+ * Progress on standard error: a bar that stays the last line, or plain lines. Of plain lines one comes a
+ * minute, one at the ends of the first PROGRESS_EPOCHS epochs, for jobs that are over soon, and one at the last step.
+ * They begin with PROGRESS_MARK; by that the local launcher tells them from log lines, and passes them on as they are.
+ * Bars it draws anew (common/base/console.h).
  *
  * Threads: one at a time. Time is the caller's (clock_us), so nothing here waits.
  */
@@ -30,9 +29,8 @@ enum { PROGRESS_EPOCHS = 16 };
 
 typedef struct progress {
     progress_mode mode;
-    int epochs_left;            /* whose ends may be shown */
-    int64_t epochs_us;          /* since when another one may */
-    int64_t next_us; /* nothing more is shown before */
+    int epochs_left;    /* whose ends are shown */
+    int64_t next_us;    /* nothing more is shown before */
     progress_state newest;
     bool is_newest_shown;
 } progress;

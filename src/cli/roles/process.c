@@ -181,7 +181,7 @@ static void run_part(role_thread *one)
     pthread_mutex_lock(&p->lock);
     if (p->failed == OK) {
         p->failed = st;
-        p->failure = one->error;
+        p->failed_first = one;
     }
     pthread_mutex_unlock(&p->lock);
     atomic_store(&p->evaluator_stop, true);
@@ -208,12 +208,12 @@ static status run_threads(process *p, error *err)
         atomic_store(&p->abort, true);
     for (size_t i = 1; i < (st == OK ? started : started - 1); i++)
         pthread_join(p->threads[i].thread, NULL);
-    /* the first role's own word, unless it only left because another one failed */
+    /* the first role's own word, unless it only left as another one failed: that one's, as masters say it */
     const error *first = &p->threads[0].error;
     bool is_its_own = first->code != OK && first->code != E_ABORTED;
     if (st == OK && p->failed != OK)
         st = is_its_own ? FAIL(err, first->code, "%s", first->text)
-                        : FAIL(err, p->failed, "%s", p->failure.text);
+                        : FAIL(err, p->failed, "%s: %s", p->failed_first->name, p->failed_first->error.text);
     return st;
 }
 

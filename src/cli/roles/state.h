@@ -61,8 +61,8 @@ struct process {
     atomic_bool abort, evaluator_stop;
     atomic_bool reading_stop;           /* of the evaluator: nobody waits for it any more */
     pthread_mutex_t lock;
-    status failed;                      /* the first failure of a role */
-    error failure;
+    status failed;                      /* the first failure of a role... */
+    const role_thread *failed_first;    /* ...and whose */
 };
 
 /* A role each, until it ends. */

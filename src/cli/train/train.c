@@ -468,7 +468,7 @@ static const flag train_flags[] = {
      "job's page (distributed.profile). The first steps of a start are not like others.",
      0, 0},
     {"progress", 0, FLAG_CHOICE, "auto|bar|plain|none", SHOW,
-     "Progress on standard error; auto: a bar on a terminal, else a line a minute and at ends of epochs.", 0, 0},
+     "Progress on standard error; auto: a bar on a terminal, else a line a minute and at 16 ends of epochs.", 0, 0},
     {"file-friendly-logging", 0, FLAG_SWITCH, NULL, SHOW, "The same as --progress plain.", 0, 0},
 };
 

@@ -84,7 +84,7 @@ static void epoch_edge_and_last_step_are_shown(void **state)
     expect(&s, LINE(49, 1) LINE(50, 2) LINE(100, 2));
 }
 
-/* Ends of epochs that are shorter than a second: the first ones, and then one a minute. */
+/* Ends of epochs that are shorter than a second: the first ones, and then a line a minute as ever. */
 static void short_epochs_fill_no_log(void **state)
 {
     (void)state;
@@ -99,10 +99,10 @@ static void short_epochs_fill_no_log(void **state)
             snprintf(wanted + n, sizeof wanted - n, PROGRESS_MARK "step %d/100  epoch 2/2  " REST "\n", 2 + i);
     }
     size_t n = strlen(wanted);
-    snprintf(wanted + n, sizeof wanted - n, LINE(60, 2) LINE(61, 2));
+    snprintf(wanted + n, sizeof wanted - n, LINE(60, 2) LINE(62, 2));
     show(&s, 60, 60, 60 * SECOND + 50); /* a minute after the last line */
-    show(&s, 61, 61, 60 * SECOND + 51); /* the end of this minute's epoch */
-    show(&s, 62, 62, 60 * SECOND + 52);
+    show(&s, 61, 61, 60 * SECOND + 51);
+    show(&s, 62, 62, 120 * SECOND + 50);
     expect(&s, wanted);
 }
 

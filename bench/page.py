@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""What it costs a job that it is looked at: processor time and time of a training process, with a page to which somebody
-listens, and its own figures, which somebody scrapes every second, against neither. Runs take turns, the first of a round
-too; ratios are of a round.
+"""What it costs a job that it is looked at: while one job trains, its page is open and its own figures are scraped every
+second, or neither, in windows that take turns, the first of a pair too. Ratios are of a pair, open over closed.
 
-    bench/page.py [ROUNDS [STEPS]]      6 rounds of 250 steps
+    bench/page.py [MINUTES [PAIR [browser]]]    10 minutes, pairs of 10 seconds
 
-TEQUIO=path of the program, build/release/tequio; TOOLS=where make_idx is, the tests of that build. Prints a line of JSON:
-medians, and the ratios of all rounds. Processor time is the process's own, all threads; that of the thread which serves
-figures is told by itself, which other work of the machine does not blur, and so is the page's, a process beside it. live.json is written in both: nobody can do without.
+Somebody listens and asks as the page does; with the word `browser` it is Chromium, headless, that has the page open, and
+takes processor time of this machine for itself. The job is an mlp of 1.8 million weights in one process, one thread.
+TEQUIO=path of the program, build/release/tequio; TOOLS=where make_idx is, the tests of that build.
+
+Prints a line of JSON: medians of the ratios of time and of processor time a step, with their quartiles; the shares of a
+core that the page's process took, and the job's thread that serves figures; and memory in MB after the first pair and at
+the end, of the job, of the page's process, and of the scripts of the open page.
 """
 import json
 import os
@@ -21,117 +24,181 @@ import time
 import urllib.request
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(HERE + "/tests/tools")
+from browser import Browser  # noqa: E402
+
 TEQUIO = os.environ.get("TEQUIO", HERE + "/build/release/tequio")
 TOOLS = os.environ.get("TOOLS", os.path.dirname(TEQUIO) + "/tests")
 CONFIG = """{
     dataset_reader: { type: "idx" }, train_data_path: "%s/images-idx3-ubyte",
     model: { type: "mlp", hidden: [1000, 1000] }, data_loader: { batch_size: 128 },
-    trainer: { num_epochs: 100000, max_steps: %d, threads: 1, save_checkpoints_secs: null },
+    trainer: { num_epochs: 100000, threads: 1, save_checkpoints_secs: null },
     distributed: { lanes: 1 },
 }"""
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def opener():
-    return urllib.request.build_opener(urllib.request.ProxyHandler({}))
+def fetch(address):
+    return OPENER.open(address, timeout=60)
 
 
-def listen(page, counts):
-    """As the page does: what changes is told, and what files have grown by is asked for."""
-    at = 0
-    try:
-        for line in opener().open(page + "api/events", timeout=60):
-            counts["events"] += line.startswith(b"event: ")
-            if not line.startswith(b"data: ") or b'"files"' not in line[:20]:
-                continue
-            told = json.load(opener().open(f"{page}api/run/0/lines?file=metrics&from={at}", timeout=60))
-            at = told["next"]
-    except OSError:
-        pass            # the job has ended
+class Listener:
+    """Who is told what changes, and asks for what files have grown by."""
 
+    def __init__(self, address):
+        self.address, self.stream = address, None
 
-def scrape(metrics, counts, over):
-    while not over.wait(1):
+    def open(self):
+        self.stream = fetch(self.address + "api/events")
+        threading.Thread(target=self.listen, args=(self.stream,), daemon=True).start()
+
+    def listen(self, stream):
+        at = 0
         try:
-            counts["scrapes"] += bool(opener().open(metrics, timeout=60).read())
-        except OSError:
-            return
+            for line in stream:
+                if line.startswith(b"data: ") and b'"files"' in line[:20]:
+                    at = json.load(fetch(f"{self.address}api/run/0/lines?file=metrics&from={at}"))["next"]
+        except (OSError, ValueError, AttributeError):
+            pass        # it was closed
+
+    def close(self):
+        self.stream.close()
+
+    def heap(self):
+        return None
+
+    def end(self):
+        pass
 
 
-def follow(job, counts):
-    page = metrics = None
-    over, threads = threading.Event(), []
-    for line in job.stderr:
-        page = page or re.search(r"^page: (http\S+)", line)
-        metrics = metrics or re.search(r" METRICS (http\S+)", line)
-        if page and metrics and not threads:
-            threads = [threading.Thread(target=listen, args=(page[1], counts), daemon=True),
-                       threading.Thread(target=scrape, args=(metrics[1], counts, over), daemon=True)]
-            for thread in threads:
-                thread.start()
-    over.set()
+class Viewer:
+    """The page in a browser."""
+
+    def __init__(self, address, folder):
+        self.address, self.browser = address, Browser(folder)
+        self.page = self.browser.open("about:blank", 1440, 900)
+
+    def open(self):
+        self.page.ask("Page.navigate", url=self.address)
+        self.page.until("document.body && Number(document.body.dataset.looks) > 1 && byId('how').textContent === 'live'")
+
+    def close(self):
+        self.page.ask("Page.navigate", url="about:blank")
+
+    def heap(self):
+        self.page.ask("HeapProfiler.collectGarbage")
+        return round(self.page.ask("Runtime.getHeapUsage")["usedSize"] / 1e6, 2)
+
+    def end(self):
+        self.browser.__exit__()
 
 
-def watch(pid, ret, over):
-    """The processor time of the thread that serves figures, as it grows: libmicrohttpd names it."""
-    while not over.wait(0.2):
-        try:
-            for task in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{task}/comm") as name, open(f"/proc/{pid}/task/{task}/schedstat") as ran:
-                    if name.read().startswith("MHD"):
-                        ret["http"] = int(ran.read().split()[0]) / 1e9
-        except OSError:
-            pass        # a thread, or the job, has ended
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
 
 
-def seconds(pid):
-    """Of a process that has ended and was not waited for: its own, and its children's."""
-    with open(f"/proc/{pid}/stat") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    ticks = [int(n) / os.sysconf("SC_CLK_TCK") for n in fields[11:15]]
-    return ticks[0] + ticks[1], ticks[2] + ticks[3]
+def processor_s(pid):
+    """Of a process, all threads, those that have ended too (clock_getcpuclockid's clock)."""
+    return time.clock_gettime((~pid << 3) | 2)
 
 
-def train(folder, flags, counts):
-    began = time.monotonic()
-    job = subprocess.Popen([TEQUIO, "train", folder + "/config.jsonnet", "-s", folder + "/job", "-f", "--progress", "none",
-                            *flags], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    reader, served, over = threading.Thread(target=follow, args=(job, counts)), {"http": 0.0}, threading.Event()
-    reader.start()
-    threading.Thread(target=watch, args=(job.pid, served, over), daemon=True).start()
-    os.waitid(os.P_PID, job.pid, os.WEXITED | os.WNOWAIT)
-    wall, (own, page) = time.monotonic() - began, seconds(job.pid)
-    over.set()
-    if job.wait():
-        sys.exit(f"it ended with {job.returncode}")
-    reader.join()
-    with open(folder + "/job/summary.json") as file:
-        return {"wall": wall, "own": own, "page": page, "http": served["http"], "sha": json.load(file)["params_sha256"]}
+def http_thread_s(pid):
+    """Of the thread that serves figures: libmicrohttpd names it."""
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/comm") as name, open(f"/proc/{pid}/task/{task}/schedstat") as ran:
+            if name.read().startswith("MHD"):
+                return int(ran.read().split()[0]) / 1e9
+    return 0.0
 
 
-def main(rounds=6, steps=250):
-    ratios, all_runs, counts = {"own": [], "wall": []}, {"without": [], "with": []}, {"events": 0, "scrapes": 0}
-    with tempfile.TemporaryDirectory() as folder:
+def memory_mb(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return round(int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) / 1000, 1)
+
+
+class Job:
+    def __init__(self, folder):
         subprocess.run([TOOLS + "/make_idx", folder, "6400", "10", "28"], check=True)
         with open(folder + "/config.jsonnet", "w") as file:
-            file.write(CONFIG % (folder, int(steps)))
-        for i in range(int(rounds)):
-            runs = {}
-            for how in ("without", "with") if i % 2 == 0 else ("with", "without"):
-                runs[how] = train(folder, ["--page=0", "--metrics=127.0.0.1:0"] if how == "with" else [], counts)
-                all_runs[how].append(runs[how])
-            for key, list_of in ratios.items():
-                list_of.append(runs["with"][key] / runs["without"][key])
-    if len({run["sha"] for runs in all_runs.values() for run in runs}) != 1:
-        sys.exit("the weights are not the same")
-    median = lambda how, key: round(statistics.median(run[key] for run in all_runs[how]), 3)
-    print(json.dumps({
-        "cpu_s": [median("without", "own"), median("with", "own")], "wall_s": [median("without", "wall"),
-                                                                              median("with", "wall")],
-        "page_cpu_s": median("with", "page"), "http_thread_cpu_s": round(statistics.median(
-            run["http"] for run in all_runs["with"]), 4), **counts,
-        "cpu_ratio": round(statistics.median(ratios["own"]), 4), "cpu_ratios": [round(x, 4) for x in ratios["own"]],
-        "wall_ratio": round(statistics.median(ratios["wall"]), 4), "wall_ratios": [round(x, 4) for x in ratios["wall"]],
-    }))
+            file.write(CONFIG % folder)
+        self.process = subprocess.Popen(
+            [TEQUIO, "train", folder + "/config.jsonnet", "-s", folder + "/job", "--progress", "none", "--page=0",
+             "--metrics=127.0.0.1:0"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.pid, self.page, self.metrics = self.process.pid, None, None
+        while not (self.page and self.metrics):
+            line = self.process.stderr.readline()
+            if not line:
+                sys.exit("the job ended")
+            self.page = self.page or next(iter(re.findall(r"^page: (http\S+)", line)), None)
+            self.metrics = self.metrics or next(iter(re.findall(r" METRICS (http\S+)", line)), None)
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+        self.server, = children(self.pid)
+
+    def steps(self):
+        return int(re.search(r"^tequio_worker_slots_total\S* (\d+)", fetch(self.metrics).read().decode(), re.M)[1])
+
+    def now(self):
+        return {"wall": time.monotonic(), "steps": self.steps(), "own": processor_s(self.pid),
+                "page": processor_s(self.server), "http": http_thread_s(self.pid)}
+
+
+def window(job, seconds, is_open):
+    """What grew in it by how much."""
+    before = job.now()
+    while time.monotonic() < before["wall"] + seconds:
+        time.sleep(1)
+        if is_open:
+            fetch(job.metrics).read()
+    after = job.now()
+    return {key: after[key] - before[key] for key in before}
+
+
+def pair(job, viewer, seconds, opens_first):
+    """Opening and closing are not part of either window."""
+    told = {}
+    for is_open in (True, False) if opens_first else (False, True):
+        if is_open:
+            viewer.open()
+        time.sleep(0.5)
+        told[is_open] = window(job, seconds / 2, is_open)
+        if is_open:
+            told["heap"] = viewer.heap()
+            viewer.close()
+    return told
+
+
+def spread(ratios):
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    return {"median": round(middle, 4), "quartiles": [round(low, 4), round(high, 4)]}
+
+
+def measure(job, viewer, seconds, pair_s):
+    pair(job, viewer, pair_s, True)     # what is made once
+    pairs, memory, end = [], [], time.monotonic() + seconds
+    while time.monotonic() < end or len(pairs) < 2:
+        pairs.append(pair(job, viewer, pair_s, len(pairs) % 2 == 0))
+        memory.append([memory_mb(job.pid), memory_mb(job.server), pairs[-1]["heap"]])
+    ratio = lambda of: spread([of(p[True]) / of(p[False]) for p in pairs])
+    share = lambda key: round(sum(p[True][key] for p in pairs) / sum(p[True]["wall"] for p in pairs), 6)
+    return {"pairs": len(pairs), "steps": sum(p[True]["steps"] + p[False]["steps"] for p in pairs),
+            "wall_of_a_step": ratio(lambda w: w["wall"] / w["steps"]),
+            "processor_of_a_step": ratio(lambda w: w["own"] / w["steps"]),
+            "page_process_share": share("page"), "http_thread_share": share("http"),
+            "memory_mb": dict(zip(("job", "page", "scripts"), zip(memory[0], memory[-1]))),
+            "memory_mb_most": [max(m[0] for m in memory), max(m[1] for m in memory)]}
+
+
+def main(minutes=10, pair_s=10, by="listener"):
+    with tempfile.TemporaryDirectory() as folder:
+        job = Job(folder)
+        viewer = Viewer(job.page, folder + "/browser") if by == "browser" else Listener(job.page)
+        try:
+            print(json.dumps({"by": by, **measure(job, viewer, 60 * float(minutes), float(pair_s))}))
+        finally:
+            viewer.end()
+            job.process.terminate()
+            job.process.wait()
 
 
 main(*sys.argv[1:])

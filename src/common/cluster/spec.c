@@ -339,6 +339,29 @@ static status judge_primary(const reading *r)
     return OK;
 }
 
+static const char *evaluator_job(const reading *r)
+{
+    int i = 0;
+    while (r->d->roles[i] != ROLE_EVALUATOR)
+        i++;
+    return r->d->job[i];
+}
+
+/* It evaluates all checkpoints: a second one would do the same once more, and both had one sign of life. */
+static status judge_evaluators(const reading *r)
+{
+    const cluster *c = r->c;
+    if (c->jobs[ROLE_EVALUATOR].n > 1)
+        return FAIL(r->err, E_CONFIG,
+                    "The \"cluster\" in %s must have only one \"%s\" node: it evaluates all checkpoints.",
+                    r->d->variable, evaluator_job(r));
+    if (c->task.role == ROLE_EVALUATOR && c->task.index > 0)
+        return FAIL(r->err, E_CONFIG,
+                    "%s: task %s %d: a job has one evaluator, of index 0, which evaluates all checkpoints",
+                    r->d->variable, r->type, (int)c->task.index);
+    return OK;
+}
+
 static status judge_task(reading *r)
 {
     if (!r->type || !r->type[0])
@@ -404,6 +427,7 @@ static status spec_judge(reading *r)
         return judge_local(r);
     TRY(judge_primary(r));
     TRY(judge_task(r));
+    TRY(judge_evaluators(r));
     r->c->origin = r->d->origin;
     r->c->primary_called_master = r->primary && strcmp(r->primary, "master") == 0;
     if (r->c->task.role == ROLE_EVALUATOR)

@@ -73,9 +73,23 @@ static void read_tier(job *j, const tier *t)
 
 /* --- types and counts --- */
 
-static status read_count(job_pool *p, const doc_node *input, role r, error *err)
+/* One evaluates all checkpoints. Scaled down, a job runs on what one has. */
+static status take_evaluators(job *j, job_pool *p, const doc_node *count, arena *memory, error *err)
+{
+    if (!j->is_scaled)
+        return DOC_FAIL(err, count, "must be at most 1, not %" PRId64 ": one evaluator evaluates all checkpoints",
+                        p->count);
+    char at[512];
+    document_where(count, at, sizeof at);
+    job_warn(j, memory, "%s: one of %" PRId64 " evaluators stays: it evaluates all checkpoints", at, p->count);
+    p->count = 1;
+    return OK;
+}
+
+static status read_count(job *j, const doc_node *input, role r, arena *memory, error *err)
 {
     const doc_node *type = field_of(input, r, "Type"), *count = field_of(input, r, "Count");
+    job_pool *p = &j->pools[r];
     p->count = count ? schema_whole(count) : 0;
     if (p->count < 0)
         return DOC_FAIL(err, count, "must be at least 0, not %" PRId64, p->count);
@@ -85,7 +99,7 @@ static status read_count(job_pool *p, const doc_node *input, role r, error *err)
         return DOC_FAIL(err, count, "a count without %sType; say which machines", prefix[r]);
     if (!p->count && type)
         return DOC_FAIL(err, type, "a type without %sCount; say how many", prefix[r]);
-    return OK;
+    return r == ROLE_EVALUATOR && p->count > 1 ? take_evaluators(j, p, count, memory, err) : OK;
 }
 
 static bool is_among(const char *const *words, size_t n, const char *text, size_t bytes)
@@ -279,7 +293,7 @@ static status read_custom(job *j, const doc_node *input, arena *memory, error *e
     j->pools[ROLE_MASTER].count = 1;
     for (role r = 0; r < ROLE_COUNT; r++) {
         if (r != ROLE_MASTER)
-            TRY(read_count(&j->pools[r], input, r, err));
+            TRY(read_count(j, input, r, memory, err));
         if (j->pools[r].count)
             TRY(read_type(j, r, field_of(input, r, "Type"), memory, err));
     }

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-enum { BAR = 30 };
+enum { BAR = 30, ALIKE_PERCENT = 2 };    /* workers whose shares differ by less are alike */
 
 static double percent(const time_shares *t, time_share which)
 {
@@ -169,6 +169,8 @@ static void say_spread(const explain_facts *f, time_share bound, buf *ret)
         buf_addf(ret, "That is so of %s, the only one that computes.", most ? inspect_str(most, "task") : "?");
     else if (high - low < 0.05)
         buf_addf(ret, "It is %.1f %% of the time of each worker.", high);
+    else if (high - low < ALIKE_PERCENT)
+        buf_addf(ret, "It is about the same of all workers, %.1f to %.1f %% of their time.", low, high);
     else
         buf_addf(ret, "It is most of the time of %s, %.1f %%, and least of that of %s, %.1f %%.",
                  inspect_str(most, "task"), high, inspect_str(least, "task"), low);

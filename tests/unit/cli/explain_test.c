@@ -10,6 +10,7 @@
 #include "common/base/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static json_t *parsed(const char *text)
@@ -88,6 +89,36 @@ static void shares_are_all_there_is(void **state)
     expect_try(&s, "data_loader.workers: 1", 2.0 / 12);
     assert_string_equal(s.tries.at[0].what, "data_loader.workers: 1");
     end(&s);
+}
+
+/* What is said of workers, of which two compute for so long and wait for the wire in what is left of 1000 s. */
+static void expect_spread(const char *first, const char *wire, const char *second, const char *other_wire,
+                          const char *want)
+{
+    char live[1024];
+    snprintf(live, sizeof live,
+             "{\"workers\": [" WORKER("0", "4", FIGURE("computing", "%s") FIGURE("waiting", "%s")
+             FIGURE("stalled_for_wire", "%s")) ", " WORKER("1", "4", FIGURE("computing", "%s") FIGURE("waiting", "%s")
+             FIGURE("stalled_for_wire", "%s")) "]}", first, wire, wire, second, other_wire, other_wire);
+    scene s = play(live, "{}");
+    buf said[EXPLAIN_SENTENCES] = {BUF_INIT};
+    explain_sentences(&s.facts, &s.tries, said);
+    assert_string_equal(said[3].data, want);
+    for (size_t i = 0; i < EXPLAIN_SENTENCES; i++)
+        buf_fini(&said[i]);
+    end(&s);
+}
+
+static void how_much_workers_differ(void **state)
+{
+    (void)state;
+    expect_spread("852", "148", "852.2", "147.8", "It is 85.2 % of the time of each worker.");
+    expect_spread("852", "148", "853", "147",
+                  "It is about the same of all workers, 85.2 to 85.3 % of their time.");
+    expect_spread("852", "148", "833", "167",
+                  "It is about the same of all workers, 83.3 to 85.2 % of their time.");
+    expect_spread("852", "148", "831", "169",
+                  "It is most of the time of worker.0, 85.2 %, and least of that of worker.1, 83.1 %.");
 }
 
 /* One of two computes four times as long for a slot; the other waits, and both are the late one's doing. */
@@ -250,6 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_are_all_there_is), cmocka_unit_test(a_late_worker),
+        cmocka_unit_test(how_much_workers_differ),
         cmocka_unit_test(workers_that_are_alike),  cmocka_unit_test(servers_and_the_wire),
         cmocka_unit_test(shares_of_workers_add_up), cmocka_unit_test(nobody_is_late),
         cmocka_unit_test(idle_without_steps),      cmocka_unit_test(documents_that_make_no_sense),

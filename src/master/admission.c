@@ -131,7 +131,7 @@ static status let_in(master *m, const net_message *message, const Wire__Hello *h
     TRY(hello_check(hello, m->o->config, (task){.role = ROLE_MASTER}, &who, err));
     TRY(check_newcomer(m, who, hello, err));
     net_admit(m->listener, message->connection);
-    recorder_peer(net_peer_number(m->listener, &message->from), who);
+    recorder_peer(net_peer_number(m->listener, &message->from), hello_process(hello, who));
     *ret_waits = hello->reads[0] && members_has_read(&m->members, hello);
     if (*ret_waits)
         return OK;

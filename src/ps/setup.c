@@ -75,7 +75,7 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
         return;
     }
     net_admit(s->socket, m->connection);
-    recorder_peer(net_peer_number(s->socket, &m->from), who);
+    recorder_peer(net_peer_number(s->socket, &m->from), hello_process(hello, who));
     if (who.role == ROLE_MASTER) {
         s->chief.differs_us = 0;
         s->chief.peer = m->from;

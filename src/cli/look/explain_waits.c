@@ -93,6 +93,29 @@ static void add_wait_words(const graph_wait *w, int32_t *numbers, size_t n, buf 
         break;
     case GRAPH_EVALUATION:
         buf_adds(ret, "an evaluation");
+        break;
+    case GRAPH_WEIGHTS:
+        add_numbers("part", numbers, n, ret);
+        buf_addf(ret, " for batch %lld", (long long)w->step);
+        break;
+    case GRAPH_GRADIENT:
+        buf_addf(ret, "batch %lld, for ", (long long)w->step);
+        add_numbers("part", numbers, n, ret);
+        break;
+    case GRAPH_TAKEN:
+        buf_adds(ret, "word that ");
+        add_numbers("part", numbers, n, ret);
+        buf_addf(ret, " of batch %lld came", (long long)w->step);
+        break;
+    case GRAPH_MEASURED:
+        buf_addf(ret, "what was measured of batch %lld", (long long)w->step);
+        break;
+    case GRAPH_FLOOR:
+        buf_addf(ret, "all batches below %lld, for ", (long long)w->step);
+        add_numbers("part", numbers, n, ret);
+        break;
+    case GRAPH_LEASE:
+        buf_adds(ret, "a batch to compute");
     }
 }
 

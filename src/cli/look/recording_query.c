@@ -21,34 +21,36 @@ int64_t recording_age(const recording *r, int64_t at_us)
 
 /* --- pulls --- */
 
-static bool is_answer(const recorder_event *e, bool asked_for)
+static bool is_answer(const recorder_event *e, pulls_of whose)
 {
-    recorder_kind answered = asked_for ? EVENT_RECEIVED : EVENT_SENT;
+    recorder_kind answered = whose == PULLS_OF_SERVER ? EVENT_SENT : EVENT_RECEIVED;
     return is_of(e, answered, WIRE_PART) || is_of(e, answered, WIRE_GONE);
 }
 
-static open_pull *pull_of(open_pull *at, size_t n, const recorder_event *e, bool asked_for)
+static open_pull *pull_of(open_pull *at, size_t n, const recorder_event *e, pulls_of whose)
 {
     for (size_t i = 0; i < n; i++)
-        if (at[i].part == e->lane && (asked_for || at[i].peer == (uint32_t)e->b))
+        if (at[i].part == e->lane && (whose == PULLS_OF_WORKER || at[i].peer == (uint32_t)e->b))
             return &at[i];
     return NULL;
 }
 
 /* From the newest event back: of a part (and peer) the first that is met decides. One that was said again began as it
  * was first said. */
-open_pull *recording_pulls(const recording *r, bool asked_for, size_t *ret_n)
+open_pull *recording_pulls(const recording *r, pulls_of whose, size_t *ret_n)
 {
     open_pull *met = xcalloc((size_t)r->head.n_events + 1, sizeof *met);
     size_t n = 0, kept = 0;
     for (uint32_t k = r->head.n_events; k-- > 0;) {
         const recorder_event *e = &r->events[k];
-        bool asks = is_of(e, asked_for ? EVENT_SENT : EVENT_RECEIVED, WIRE_PULL);
-        if (!asks && !is_answer(e, asked_for))
+        bool asks = is_of(e, whose == PULLS_OF_SERVER ? EVENT_RECEIVED : EVENT_SENT, WIRE_PULL);
+        if (!asks && !is_answer(e, whose))
             continue;
-        open_pull *one = pull_of(met, n, e, asked_for);
+        open_pull *one = pull_of(met, n, e, whose);
         if (!one)
-            met[n++] = (open_pull){e->lane, asks ? e->step : -1, (uint32_t)e->b, recording_age(r, e->at_us)};
+            met[n++] = (open_pull){.part = e->lane, .version = asks ? e->step : -1, .peer = (uint32_t)e->b,
+                                   .floor = asks ? recorder_unpack_passing(e).floor : 0,
+                                   .age_us = recording_age(r, e->at_us)};
         else if (asks && one->version == e->step)
             one->age_us = recording_age(r, e->at_us);
         else if (one->version >= 0)
@@ -90,7 +92,7 @@ uint32_t recording_step_slots(const recording *r, int64_t step)
 {
     const recorder_event *e = recording_message(r, EVENT_RECEIVED, WIRE_PUSH, -1, step);
     e = e ? e : recording_message(r, EVENT_SENT, WIRE_PUSH, -1, step);
-    return e ? recorder_unpack_passing(e->c).slots : 0;
+    return e ? recorder_unpack_passing(e).slots : 0;
 }
 
 void recording_slots(const recording *r, recorder_kind kind, int32_t part, int64_t step, uint32_t n_slots, bool *ret)
@@ -98,12 +100,20 @@ void recording_slots(const recording *r, recorder_kind kind, int32_t part, int64
     memset(ret, 0, n_slots * sizeof *ret);
     for (uint32_t k = r->head.n_events; k-- > 0;) {
         const recorder_event *e = &r->events[k];
-        tree_node node = recorder_unpack_passing(e->c).node;
+        tree_node node = recorder_unpack_passing(e).node;
         if (!is_of(e, kind, WIRE_PUSH) || e->lane != part || e->step != step)
             continue;
         for (uint32_t slot = tree_node_first(node); slot < tree_node_end(node, n_slots); slot++)
             ret[slot] = true;
     }
+}
+
+int64_t recording_steps_done(const recording *r)
+{
+    for (uint32_t k = r->head.n_events; k-- > 0;)
+        if (r->events[k].kind == EVENT_STEP_DONE)
+            return r->events[k].step;
+    return -1;
 }
 
 bool recording_computed(const recording *r, int32_t lane, int64_t step, int32_t slot)

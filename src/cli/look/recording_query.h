@@ -15,11 +15,16 @@ typedef struct open_pull {
     int32_t part;
     int64_t version;
     uint32_t peer;                  /* who was asked, or asks */
+    int64_t floor;                  /* modes ssp and async: all batches below it are required */
     int64_t age_us;
 } open_pull;
 
-/* Those that a worker has asked for, or that a server was asked for; free the array. */
-open_pull *recording_pulls(const recording *r, bool asked_for, size_t *ret_n);
+/* Whose pulls: those of a worker, which asks once for a part; of lanes, each of which asks for itself; or those that a
+ * server was asked. */
+typedef enum pulls_of { PULLS_OF_WORKER, PULLS_OF_LANES, PULLS_OF_SERVER } pulls_of;
+
+/* Free the array. */
+open_pull *recording_pulls(const recording *r, pulls_of whose, size_t *ret_n);
 
 /* The newest message of that type about the part (-1: any) at the step (-1: any); NULL: there is none. `kind` is
  * EVENT_SENT or EVENT_RECEIVED. */
@@ -32,6 +37,8 @@ int64_t recording_version(const recording *r, int32_t part);
 uint32_t recording_step_slots(const recording *r, int64_t step);
 /* Which slots of the step the gradients of the part have in them that were sent, or received; ret is [n_slots]. */
 void recording_slots(const recording *r, recorder_kind kind, int32_t part, int64_t step, uint32_t n_slots, bool *ret);
+/* How many steps the master has all reports of; -1: it does not say. */
+int64_t recording_steps_done(const recording *r);
 /* The lane has computed it. */
 bool recording_computed(const recording *r, int32_t lane, int64_t step, int32_t slot);
 

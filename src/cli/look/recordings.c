@@ -253,8 +253,7 @@ static void set_owner(recordings *r, size_t slot, task t, int lane)
     r->owners[slot] = (slot_owner){recordings_find(r, t), lane};
 }
 
-/* Batches are leased one by one: a step has no slots that somebody owns. */
-static bool are_leased(const recordings *r)
+bool recordings_are_leased(const recordings *r)
 {
     for (size_t i = 0; i < r->n_files; i++)
         for (uint32_t k = 0; k < r->files[i].r.head.n_events; k++) {
@@ -268,7 +267,7 @@ static bool are_leased(const recordings *r)
 /* As the master told it, and what it has dealt since. */
 static void find_owners(recordings *r, const json_t *live)
 {
-    if (are_leased(r))
+    if (recordings_are_leased(r))
         return;
     size_t i;
     const json_t *slot;

@@ -49,6 +49,9 @@ typedef struct recordings {
 MUST_USE status recordings_open(const char *job_dir, const json_t *live, recordings *ret, error *err);
 void recordings_close(recordings *r);
 
+/* Modes ssp and async: batches are leased one by one, and a step has no slots that somebody owns. */
+bool recordings_are_leased(const recordings *r);
+
 /* It was written as the process died or gave up. */
 bool recording_is_of_end(const recording *r);
 

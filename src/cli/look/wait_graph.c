@@ -1,105 +1,27 @@
 #include "cli/look/wait_graph.h"
 
 #include "cli/look/recording_query.h"
+#include "cli/look/wait_graph_internal.h"
 #include "common/base/alloc.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* More would be no help, and what is behind them is found by the first as well. */
-enum { WAITS_FOLLOWED = 4096, DEPTH_MOST = 64 };
-
-static const recording *recording_of(const wait_graph *g, int at)
-{
-    const recording_file *file = at < 0 ? NULL : g->of->tasks[at].file;
-    return file ? &file->r : NULL;
-}
-
-static int master_of(const wait_graph *g)
-{
-    return recordings_find(g->of, (task){ROLE_MASTER, 0});
-}
-
-/* --- what is found --- */
-
-/* False: it was there, or there are enough. */
-static bool add_wait(wait_graph *g, const graph_wait *w)
-{
-    for (size_t i = 0; i < g->n_waits; i++) {
-        const graph_wait *o = &g->waits[i];
-        if (o->kind == w->kind && o->from == w->from && o->lane == w->lane && o->to == w->to && o->step == w->step &&
-            o->part == w->part && o->slot == w->slot)
-            return false;
-    }
-    if (g->n_waits == WAITS_FOLLOWED)
-        return false;
-    g->waits[g->n_waits++] = *w;
-    return true;
-}
-
-static void PRINTF_LIKE(4, 5) add_end(wait_graph *g, int at, int64_t age_us, const char *format, ...)
-{
-    char words[GRAPH_WORDS];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(words, sizeof words, format, args);
-    va_end(args);
-    for (size_t i = 0; i < g->n_ends; i++)
-        if (g->ends[i].task == at && strcmp(g->ends[i].words, words) == 0)
-            return;
-    g->ends = xrealloc(g->ends, (g->n_ends + 1) * sizeof *g->ends);
-    graph_end *end = &g->ends[g->n_ends++];
-    *end = (graph_end){.task = at, .age_us = age_us};
-    memcpy(end->words, words, sizeof words);
-}
-
-/* --- ends --- */
-
-/* What it has written. NULL: it says nothing more, and is an end. */
-static const recording *speaking(wait_graph *g, int at)
-{
-    static const char *const silent[] = {
-        "has written nothing: it hangs or is stopped, was killed, its host is gone, or what it wrote is elsewhere",
-        "has written nothing when the others did, only long before"};
-    const recording *r = recording_of(g, at);
-    if (at < 0)
-        return NULL;
-    if (!r)
-        add_end(g, at, -1, "%s", silent[g->of->tasks[at].is_old]);
-    else if (r->head.reason == RECORDING_DEATH)
-        add_end(g, at, -1, "died of signal %d (%s)", r->head.signal,
-                strsignal(r->head.signal));
-    else if (r->head.reason == RECORDING_FAILURE)
-        add_end(g, at, -1, "gave up: %s", r->head.text);
-    else
-        return r;
-    return NULL;
-}
 
 /* --- lanes --- */
 
 static void follow_part(wait_graph *g, graph_wait w);
 
-static int task_of_peer(const wait_graph *g, const recording *r, uint32_t peer)
-{
-    task who;
-    return recording_peer_of(r, peer, &who) ? recordings_find(g->of, who) : -1;
-}
-
 /* All that it has asked servers for; `part` -1: whichever. */
 static bool follow_pulls(wait_graph *g, int at, int lane, int32_t part)
 {
-    const recording *r = recording_of(g, at);
+    const recording *r = graph_recording(g, at);
     size_t n;
     bool any = false;
-    open_pull *pulls = recording_pulls(r, true, &n);
+    open_pull *pulls = recording_pulls(r, PULLS_OF_WORKER, &n);
     for (size_t i = 0; i < n; i++)
         if (part < 0 || pulls[i].part == part) {
             any = true;
             follow_part(g, (graph_wait){.kind = GRAPH_PART, .from = at, .lane = lane,
-                                        .to = task_of_peer(g, r, pulls[i].peer), .step = pulls[i].version,
+                                        .to = graph_peer(g, r, pulls[i].peer), .step = pulls[i].version,
                                         .part = pulls[i].part, .slot = -1, .age_us = pulls[i].age_us});
         }
     free(pulls);
@@ -109,20 +31,20 @@ static bool follow_pulls(wait_graph *g, int at, int lane, int32_t part)
 /* The lane is in a slot. */
 static void follow_lane(wait_graph *g, int at, int lane, const lane_state *s)
 {
-    const recording *r = recording_of(g, at);
+    const recording *r = graph_recording(g, at);
     int64_t slot_age = recording_age(r, s->slot->at_us);
     if (!s->wait) {
-        add_end(g, at, slot_age, "computes slot %d of step %lld", s->slot->a, (long long)s->slot->step);
+        graph_add_end(g, at, slot_age, "computes slot %d of step %lld", s->slot->a, (long long)s->slot->step);
         return;
     }
     int64_t age = recording_age(r, s->wait->at_us);
     bool is_part = s->wait->kind == EVENT_WAIT_PART;
     if (s->wait->kind == EVENT_LOAD)
-        add_end(g, at, age, "waits for the examples of batch %lld, for slot %d of step %lld",
-                (long long)s->wait->c, s->slot->a, (long long)s->slot->step);
+        graph_add_end(g, at, age, "waits for the examples of batch %lld, for slot %d of step %lld",
+                      (long long)s->wait->c, s->slot->a, (long long)s->slot->step);
     else if (!follow_pulls(g, at, lane, is_part ? s->wait->a : -1))
-        add_end(g, at, age, "waits for %s of step %lld that it has not asked for",
-                is_part ? "a part" : "the loss scale", (long long)s->slot->step);
+        graph_add_end(g, at, age, "waits for %s of step %lld that it has not asked for",
+                      is_part ? "a part" : "the loss scale", (long long)s->slot->step);
 }
 
 /* --- servers --- */
@@ -143,29 +65,29 @@ static bool is_held_back(const recording *r, int64_t *ret_limit)
 /* Of whom a slot is awaited. Whoever waits for leave is not the one. */
 static void follow_owner(wait_graph *g, const graph_wait *w, int lane)
 {
-    const recording *r = recording_of(g, w->to);
+    const recording *r = graph_recording(g, w->to);
     lane_state s = recording_lane(r, lane);
     bool is_in_slot = s.slot && s.slot->kind == EVENT_SLOT;
     int64_t limit;
     if (is_in_slot && s.slot->step <= w->step)
         follow_lane(g, w->to, lane, &s);
     else if (recording_computed(r, lane, w->step, w->slot))
-        add_end(g, w->to, -1, "has computed slot %d of step %lld, and not sent all of it", w->slot, (long long)w->step);
+        graph_add_end(g, w->to, -1, "has computed slot %d of step %lld, and not sent all of it", w->slot,
+                      (long long)w->step);
     else if (!follow_pulls(g, w->to, lane, -1) && !is_held_back(r, &limit))
-        add_end(g, w->to, -1, "has not begun slot %d of step %lld", w->slot, (long long)w->step);
+        graph_add_end(g, w->to, -1, "has not begun slot %d of step %lld", w->slot, (long long)w->step);
 }
 
 /* A server waits for a slot's gradient. */
 static void follow_slot(wait_graph *g, graph_wait w, int lane)
 {
-    const recording *r = add_wait(g, &w) ? speaking(g, w.to) : NULL;
+    const recording *r = graph_add_wait(g, &w) ? graph_speaking(g, w.to) : NULL;
     if (!r)
         return;
     bool *sent = xcalloc(g->of->n_slots, sizeof *sent);
     recording_slots(r, EVENT_SENT, w.part, w.step, (uint32_t)g->of->n_slots, sent);
     if (sent[w.slot])
-        add_end(g, w.to, -1, "has sent slot %d of step %lld, which has not arrived: the link is slow or broken", w.slot,
-                (long long)w.step);
+        graph_add_end(g, w.to, -1, "has sent slot %d of step %lld" GRAPH_UNDERWAY, w.slot, (long long)w.step);
     else
         follow_owner(g, &w, lane);
     free(sent);
@@ -176,11 +98,10 @@ static void follow_slots(wait_graph *g, int at, int32_t part, int64_t step, int6
 /* The master waits for the norm of a part, which a server sends once it has all gradients of it. */
 static void follow_norm(wait_graph *g, graph_wait w)
 {
-    const recording *r = add_wait(g, &w) ? speaking(g, w.to) : NULL;
+    const recording *r = graph_add_wait(g, &w) ? graph_speaking(g, w.to) : NULL;
     if (r && recording_message(r, EVENT_SENT, WIRE_NORM, w.part, w.step))
-        add_end(g, w.to, -1, "has sent the norm of part %d of step %lld, which has not arrived: the link is slow or "
-                             "broken",
-                w.part, (long long)w.step);
+        graph_add_end(g, w.to, -1, "has sent the norm of part %d of step %lld" GRAPH_UNDERWAY, w.part,
+                      (long long)w.step);
     else if (r)
         follow_slots(g, w.to, w.part, w.step, w.age_us);
 }
@@ -189,7 +110,7 @@ static void follow_norm(wait_graph *g, graph_wait w)
 static bool follow_norms(wait_graph *g, int master, int64_t step, int64_t age_us)
 {
     enum { PARTS_MOST = 1 << 15 };
-    const recording *r = recording_of(g, master);
+    const recording *r = graph_recording(g, master);
     bool *has = xcalloc(PARTS_MOST, sizeof *has), any = false;
     for (int64_t of = step; of >= step - 1; of--)
         for (uint32_t k = 0; k < r->head.n_events; k++) {
@@ -203,7 +124,7 @@ static bool follow_norms(wait_graph *g, int master, int64_t step, int64_t age_us
                 continue;
             any = true;
             follow_norm(g, (graph_wait){.kind = GRAPH_NORM, .from = master, .lane = -1,
-                                        .to = task_of_peer(g, r, (uint32_t)e->b), .step = step, .part = e->lane,
+                                        .to = graph_peer(g, r, (uint32_t)e->b), .step = step, .part = e->lane,
                                         .slot = -1, .age_us = age_us});
         }
     free(has);
@@ -216,19 +137,18 @@ static void follow_verdict(wait_graph *g, const graph_wait *w)
     bool is_first = true;
     for (size_t i = 0; i < g->n_waits; i++)
         is_first = is_first && !(g->waits[i].kind == GRAPH_VERDICT && g->waits[i].step == w->step);
-    const recording *r = add_wait(g, w) && is_first ? speaking(g, w->to) : NULL;
+    const recording *r = graph_add_wait(g, w) && is_first ? graph_speaking(g, w->to) : NULL;
     if (!r)
         return;
     if (recording_message(r, EVENT_SENT, WIRE_VERDICT, -1, w->step))
-        add_end(g, w->to, -1, "has said the verdict on step %lld, which has not arrived: the link is slow or broken",
-                (long long)w->step);
+        graph_add_end(g, w->to, -1, "has said the verdict on step %lld" GRAPH_UNDERWAY, (long long)w->step);
     else if (!follow_norms(g, w->to, w->step, w->age_us))
-        add_end(g, w->to, -1, "has not said the verdict on step %lld", (long long)w->step);
+        graph_add_end(g, w->to, -1, "has not said the verdict on step %lld", (long long)w->step);
 }
 
 static void follow_slots(wait_graph *g, int at, int32_t part, int64_t step, int64_t age_us)
 {
-    const recording *r = recording_of(g, at);
+    const recording *r = graph_recording(g, at);
     size_t told = recording_step_slots(r, step), all = g->of->n_slots, n = told && told < all ? told : all;
     size_t n_missing = 0;
     bool *has = xcalloc(n + 1, sizeof *has);
@@ -246,11 +166,11 @@ static void follow_slots(wait_graph *g, int at, int32_t part, int64_t step, int6
     if (n_missing)
         return;
     if (recording_message(r, EVENT_SENT, WIRE_NORM, part, step))
-        follow_verdict(g, &(graph_wait){.kind = GRAPH_VERDICT, .from = at, .lane = -1, .to = master_of(g),
+        follow_verdict(g, &(graph_wait){.kind = GRAPH_VERDICT, .from = at, .lane = -1, .to = graph_master(g),
                                         .step = step, .part = part, .slot = -1, .age_us = age_us});
     else
-        add_end(g, at, -1, "has all gradients for version %lld of part %d, and has not made it", (long long)step + 1,
-                part);
+        graph_add_end(g, at, -1, "has all gradients for version %lld of part %d, and has not made it",
+                      (long long)step + 1, part);
 }
 
 /* A version is not answered before the standby has acknowledged the gradient that makes it. */
@@ -259,7 +179,7 @@ static bool follow_copy(wait_graph *g, int at, const recording *r, const graph_w
     const recorder_event *sent = NULL;
     for (uint32_t k = 0; k < r->head.n_events; k++) {
         const recorder_event *e = &r->events[k];
-        bool is_of_it = e->lane == w->part && e->step == w->step - 1 && task_of_peer(g, r, (uint32_t)e->b) != at;
+        bool is_of_it = e->lane == w->part && e->step == w->step - 1 && graph_peer(g, r, (uint32_t)e->b) != at;
         if (is_of_it && e->kind == EVENT_SENT && e->a == WIRE_PUSH)
             sent = sent ? sent : e;
         else if (is_of_it && e->kind == EVENT_RECEIVED && e->a == WIRE_PUSHED)
@@ -267,32 +187,31 @@ static bool follow_copy(wait_graph *g, int at, const recording *r, const graph_w
     }
     if (!sent)
         return false;
-    const graph_wait copy = {.kind = GRAPH_COPY, .from = at, .lane = -1, .to = task_of_peer(g, r, (uint32_t)sent->b),
+    const graph_wait copy = {.kind = GRAPH_COPY, .from = at, .lane = -1, .to = graph_peer(g, r, (uint32_t)sent->b),
                              .step = w->step, .part = w->part, .slot = -1, .age_us = recording_age(r, sent->at_us)};
-    if (add_wait(g, &copy) && speaking(g, copy.to))
-        add_end(g, copy.to, -1, "has not acknowledged version %lld of part %d, for which it stands by",
-                (long long)w->step, w->part);
+    if (graph_add_wait(g, &copy) && graph_speaking(g, copy.to))
+        graph_add_end(g, copy.to, -1, "has not acknowledged version %lld of part %d, for which it stands by",
+                      (long long)w->step, w->part);
     return true;
 }
 
 static void follow_part(wait_graph *g, graph_wait w)
 {
-    const recording *r = add_wait(g, &w) ? speaking(g, w.to) : NULL;
-    if (!r || g->depth == DEPTH_MOST)
+    const recording *r = graph_add_wait(g, &w) ? graph_speaking(g, w.to) : NULL;
+    if (!r || g->depth == GRAPH_DEPTH_MOST)
         return;
     g->depth++;
     int64_t version = recording_version(r, w.part);
     const recorder_event *update = recording_at(r, EVENT_UPDATE);
     if (!g->of->n_slots && !update)
-        add_end(g, w.to, -1, "has not sent part %d of version %lld", w.part, (long long)w.step);
+        graph_add_end(g, w.to, -1, "has not sent part %d of version %lld", w.part, (long long)w.step);
     else if (version >= w.step && recording_message(r, EVENT_SENT, WIRE_PART, w.part, w.step))
-        add_end(g, w.to, -1, "has sent part %d of version %lld, which has not arrived: the link is slow or broken",
-                w.part, (long long)w.step);
+        graph_add_end(g, w.to, -1, "has sent part %d of version %lld" GRAPH_UNDERWAY, w.part, (long long)w.step);
     else if (version >= w.step && !follow_copy(g, w.to, r, &w))
-        add_end(g, w.to, -1, "has part %d at version %lld, and has not sent it", w.part, (long long)version);
+        graph_add_end(g, w.to, -1, "has part %d at version %lld, and has not sent it", w.part, (long long)version);
     else if (version < w.step && update)
-        add_end(g, w.to, recording_age(r, update->at_us), "updates part %d to version %lld", update->a,
-                (long long)update->step);
+        graph_add_end(g, w.to, recording_age(r, update->at_us), "updates part %d to version %lld", update->a,
+                      (long long)update->step);
     else if (version < w.step)
         follow_slots(g, w.to, w.part, version >= 0 ? version : w.step - 1, w.age_us);
     g->depth--;
@@ -300,69 +219,14 @@ static void follow_part(wait_graph *g, graph_wait w)
 
 /* --- the master --- */
 
-static void follow_shard(wait_graph *g, int master, int at, int64_t step, int64_t age_us)
+static void follow_limit(wait_graph *g, const graph_wait *w)
 {
-    const graph_wait w = {.kind = GRAPH_SHARD, .from = master, .lane = -1, .to = at, .step = step, .part = -1,
-                          .slot = -1, .age_us = age_us};
-    const recording *r = add_wait(g, &w) ? speaking(g, at) : NULL;
+    const recording *r = graph_add_wait(g, w) ? graph_speaking(g, w->to) : NULL;
     if (!r)
         return;
-    const recorder_event *writes = recording_at(r, EVENT_WRITE_SHARD);
-    if (writes)
-        add_end(g, at, recording_age(r, writes->at_us), "writes its shard of the checkpoint of step %lld",
-                (long long)writes->step);
-    else
-        add_end(g, at, -1, "has not written its shard of the checkpoint of step %lld", (long long)step);
-}
-
-/* Cuts that were asked for, and have not come. */
-static bool follow_cuts(wait_graph *g, int master, const recording *r)
-{
-    bool any = false;
-    for (size_t i = 0; i < g->of->n_tasks; i++) {
-        const recorder_event *asked = NULL;
-        for (uint32_t k = 0; k < r->head.n_events; k++) {
-            const recorder_event *e = &r->events[k];
-            bool is_its = g->of->tasks[i].task.role == ROLE_PS && task_of_peer(g, r, (uint32_t)e->b) == (int)i;
-            if (is_its && e->kind == EVENT_SENT && e->a == WIRE_CUT)
-                asked = asked && asked->step == e->step ? asked : e;
-            else if (is_its && e->kind == EVENT_RECEIVED && e->a == WIRE_CUT_DONE && asked && asked->step <= e->step)
-                asked = NULL;
-        }
-        if (asked)
-            follow_shard(g, master, (int)i, asked->step, recording_age(r, asked->at_us));
-        any = any || asked;
-    }
-    return any;
-}
-
-static bool follow_evaluation(wait_graph *g, int master, bool is_awaited)
-{
-    if (!is_awaited)
-        return false;
-    int at = recordings_find(g->of, (task){ROLE_EVALUATOR, 0});
-    const graph_wait w = {.kind = GRAPH_EVALUATION, .from = master, .lane = -1, .to = at, .step = -1, .part = -1,
-                          .slot = -1, .age_us = 0};
-    const recording *r = add_wait(g, &w) ? speaking(g, at) : NULL;
-    if (!r)
-        return true;
-    const recorder_event *e = recording_at(r, EVENT_EVALUATE);
-    if (e)
-        add_end(g, at, recording_age(r, e->at_us), "evaluates step %lld", (long long)e->step);
-    else
-        add_end(g, at, -1, "evaluates nothing, and an evaluation is awaited");
-    return true;
-}
-
-static void follow_limit(wait_graph *g, const graph_wait *w, bool awaits_evaluation)
-{
-    const recording *r = add_wait(g, w) ? speaking(g, w->to) : NULL;
-    if (!r)
-        return;
-    bool is_for = strstr(r->head.text, "for=evaluation") != NULL;
-    if (!follow_cuts(g, w->to, r) && !follow_evaluation(g, w->to, is_for || awaits_evaluation))
-        add_end(g, w->to, -1, "lets nobody go on behind version %lld%s%s", (long long)w->step,
-                r->head.text[0] ? ": " : "", r->head.text);
+    if (!graph_follow_holds(g, w->to, INT64_MAX))
+        graph_add_end(g, w->to, -1, "lets nobody go on behind version %lld%s%s", (long long)w->step,
+                      r->head.text[0] ? ": " : "", r->head.text);
 }
 
 static bool has_report(const recording *r, int64_t step, uint32_t slot)
@@ -370,7 +234,7 @@ static bool has_report(const recording *r, int64_t step, uint32_t slot)
     for (uint32_t k = r->head.n_events; k-- > 0;) {
         const recorder_event *e = &r->events[k];
         if (e->kind == EVENT_RECEIVED && e->a == WIRE_REPORT && e->step == step &&
-            recorder_unpack_passing(e->c).node.index == slot)
+            recorder_unpack_passing(e).node.index == slot)
             return true;
     }
     return false;
@@ -386,14 +250,14 @@ static void follow_reports(wait_graph *g, int master, const recording *r)
         const slot_owner *owner = &g->of->owners[i];
         const graph_wait w = {.kind = GRAPH_REPORT, .from = master, .lane = -1, .to = owner->task, .step = done->step,
                               .part = -1, .slot = (int32_t)i, .age_us = recording_age(r, done->at_us)};
-        if (!has_report(r, done->step, (uint32_t)i) && add_wait(g, &w) && speaking(g, w.to))
+        if (!has_report(r, done->step, (uint32_t)i) && graph_add_wait(g, &w) && graph_speaking(g, w.to))
             follow_owner(g, &w, owner->lane);
     }
 }
 
 /* --- from everybody who waits --- */
 
-static void follow_worker(wait_graph *g, int at, const recording *r, bool awaits_evaluation)
+static void follow_worker(wait_graph *g, int at, const recording *r)
 {
     for (uint32_t i = 0; i < r->head.n_in_progress; i++) {
         int32_t lane = r->in_progress[i].lane;
@@ -404,10 +268,9 @@ static void follow_worker(wait_graph *g, int at, const recording *r, bool awaits
         if (s.slot->kind == EVENT_SLOT && s.wait)
             follow_lane(g, at, lane, &s);
         else if (s.slot->kind == EVENT_IDLE && is_held_back(r, &limit))
-            follow_limit(g, &(graph_wait){.kind = GRAPH_LIMIT, .from = at, .lane = lane, .to = master_of(g),
+            follow_limit(g, &(graph_wait){.kind = GRAPH_LIMIT, .from = at, .lane = lane, .to = graph_master(g),
                                           .step = limit, .part = -1, .slot = -1,
-                                          .age_us = recording_age(r, s.slot->at_us)},
-                         awaits_evaluation);
+                                          .age_us = recording_age(r, s.slot->at_us)});
         else if (s.slot->kind == EVENT_IDLE)
             (void)follow_pulls(g, at, lane, -1);
     }
@@ -417,10 +280,10 @@ static void follow_worker(wait_graph *g, int at, const recording *r, bool awaits
 static void follow_server(wait_graph *g, int at, const recording *r)
 {
     size_t n;
-    open_pull *pulls = recording_pulls(r, false, &n);
+    open_pull *pulls = recording_pulls(r, PULLS_OF_SERVER, &n);
     for (size_t i = 0; i < n; i++) {
-        int from = task_of_peer(g, r, pulls[i].peer);
-        if (from >= 0 && !recording_of(g, from))
+        int from = graph_peer(g, r, pulls[i].peer);
+        if (from >= 0 && !graph_recording(g, from))
             follow_part(g, (graph_wait){.kind = GRAPH_PART, .from = from, .lane = -1, .to = at,
                                         .step = pulls[i].version, .part = pulls[i].part, .slot = -1,
                                         .age_us = pulls[i].age_us});
@@ -456,24 +319,33 @@ static int by_blame(const void *a, const void *b)
     return (x->age_us < y->age_us) - (x->age_us > y->age_us);
 }
 
+/* From what a task has written itself. */
+static void follow_task(wait_graph *g, int at)
+{
+    const recording *r = graph_recording(g, at);
+    task lanes;
+    if (!r)
+        return;
+    bool has_lanes = recording_task_of(r, ROLE_WORKER, &lanes) && recordings_find(g->of, lanes) == at;
+    role is = g->of->tasks[at].task.role;
+    if (has_lanes)
+        (g->is_leased ? graph_follow_leased_lanes : follow_worker)(g, at, r);
+    if (is == ROLE_PS)
+        (g->is_leased ? graph_follow_leased_pulls : follow_server)(g, at, r);
+    if (is == ROLE_MASTER)
+        (g->is_leased ? graph_follow_leases : follow_reports)(g, at, r);
+    (void)graph_speaking(g, at); /* of who ended */
+}
+
 void wait_graph_make(const recordings *of, const json_t *live, wait_graph *ret)
 {
-    wait_graph g = {.of = of};
-    bool awaits_evaluation = json_is_true(json_object_get(live, "awaits_evaluation"));
-    g.waits = xcalloc(WAITS_FOLLOWED, sizeof *g.waits);
-    for (size_t i = 0; i < of->n_tasks; i++) {
-        const recording *r = recording_of(&g, (int)i);
-        task lanes;
-        bool has_lanes = r && recording_task_of(r, ROLE_WORKER, &lanes) && recordings_find(of, lanes) == (int)i;
-        if (has_lanes)
-            follow_worker(&g, (int)i, r, awaits_evaluation);
-        if (r && of->tasks[i].task.role == ROLE_PS)
-            follow_server(&g, (int)i, r);
-        if (r && of->tasks[i].task.role == ROLE_MASTER)
-            follow_reports(&g, (int)i, r);
-        if (r)
-            (void)speaking(&g, (int)i); /* of who ended */
-    }
+    wait_graph g = {.of = of, .awaits_evaluation = json_is_true(json_object_get(live, "awaits_evaluation")),
+                    .is_leased = recordings_are_leased(of)};
+    if (g.is_leased)
+        g.leases = recorded_leases_find(of, &g.n_leases);
+    g.waits = xcalloc(GRAPH_WAITS_MOST, sizeof *g.waits);
+    for (size_t i = 0; i < of->n_tasks; i++)
+        follow_task(&g, (int)i);
     for (size_t i = 0; i < g.n_ends; i++)
         g.ends[i].n_waiters = count_waiters(&g, g.ends[i].task);
     if (g.n_ends)
@@ -485,5 +357,6 @@ void wait_graph_fini(wait_graph *g)
 {
     free(g->waits);
     free(g->ends);
+    free(g->leases);
     *g = (wait_graph){.of = NULL};
 }

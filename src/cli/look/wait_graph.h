@@ -3,14 +3,15 @@
  * that wait for nobody and are waited for.
  *
  * A lane waits for a part of a server; the server for slots of a step, whose lanes may wait for parts themselves; and
- * so on until somebody computes, updates, writes, evaluates, has died, or has left nothing to tell.
+ * so on until somebody computes, updates, writes, evaluates, has died, or has left nothing to tell. In the modes ssp
+ * and async a part waits for batches below a floor, and lanes have those by lease.
  *
  * Threads: pure functions.
  */
 #ifndef TEQUIO_CLI_LOOK_WAIT_GRAPH_H
 #define TEQUIO_CLI_LOOK_WAIT_GRAPH_H
 
-#include "cli/look/recordings.h"
+#include "cli/look/recorded_leases.h"
 
 typedef enum graph_wait_kind {
     GRAPH_PART,         /* for a version of a part */
@@ -22,6 +23,13 @@ typedef enum graph_wait_kind {
     GRAPH_LIMIT,        /* for leave to go on behind a version */
     GRAPH_SHARD,        /* for a shard of a checkpoint */
     GRAPH_EVALUATION,   /* for an evaluation */
+    /* modes ssp and async, where `step` is a batch */
+    GRAPH_WEIGHTS,      /* for the weights of a part to compute the batch at */
+    GRAPH_GRADIENT,     /* for the batch's gradient of a part */
+    GRAPH_TAKEN,        /* for a part's gradient to be taken */
+    GRAPH_MEASURED,     /* for what was measured of the batch */
+    GRAPH_FLOOR,        /* for batches below, and it is not known which and whose */
+    GRAPH_LEASE,        /* for a batch to compute */
 } graph_wait_kind;
 
 typedef struct graph_wait {
@@ -49,6 +57,10 @@ typedef struct wait_graph {
     graph_end *ends;                /* whom most wait for first, and of those who is longest at it */
     size_t n_ends;
     int depth;                      /* of what is followed at the moment */
+    bool awaits_evaluation;         /* the master does, as it has told */
+    bool is_leased;                 /* modes ssp and async */
+    recorded_lease *leases;         /* [n_leases], lowest batch first */
+    size_t n_leases;
 } wait_graph;
 
 void wait_graph_make(const recordings *of, const json_t *live, wait_graph *ret);

@@ -2,6 +2,7 @@
 
 #include "common/base/clock.h"
 #include "common/live/links.h"
+#include "common/wire/wire.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -102,7 +103,7 @@ bool recorder_in_progress(int row, recorder_event *ret)
 /* --- messages --- */
 
 /* Where a head has them (common/wire/wire.h). */
-enum { TYPE_AT = 4, PART_AT = 24, SLOTS_AT = 28, STEP_AT = 32, INDEX_AT = 40, LEVEL_AT = 44 };
+enum { TYPE_AT = 4, PART_AT = 24, SLOTS_AT = 28, STEP_AT = 32, INDEX_AT = 40, LEVEL_AT = 44, TAG_AT = 56 };
 
 static uint64_t number_at(const unsigned char *p, int bytes)
 {
@@ -112,16 +113,21 @@ static uint64_t number_at(const unsigned char *p, int bytes)
     return n;
 }
 
-/* From the lowest bit: 27 of the bytes, 16 of the slots, 16 of the node's index, 5 of its level. */
+/* From the lowest bit: 27 of the bytes, 16 of the slots, 16 of the node's index, 5 of its level. A PULL has none of
+ * these. */
 static int64_t pack_passing(const unsigned char *head, uint64_t bytes)
 {
+    if (head[TYPE_AT] == WIRE_PULL)
+        return (int64_t)number_at(head + TAG_AT, 8);
     return (int64_t)((bytes & 0x7ffffff) | number_at(head + SLOTS_AT, 2) << 27 | number_at(head + INDEX_AT, 2) << 43 |
                      (uint64_t)head[LEVEL_AT] << 59);
 }
 
-recorder_passing recorder_unpack_passing(int64_t c)
+recorder_passing recorder_unpack_passing(const recorder_event *message)
 {
-    uint64_t packed = (uint64_t)c;
+    uint64_t packed = (uint64_t)message->c;
+    if (message->a == WIRE_PULL)
+        return (recorder_passing){.floor = message->c};
     return (recorder_passing){.bytes = (uint32_t)packed & 0x7ffffff,
                               .slots = (uint32_t)(packed >> 27) & UINT16_MAX,
                               .node = {(uint8_t)(packed >> 59), (uint32_t)(packed >> 43) & UINT16_MAX}};

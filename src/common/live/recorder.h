@@ -111,14 +111,15 @@ bool recorder_in_progress(int row, recorder_event *ret);
 
 /* --- messages --- */
 
-/* What `c` of a message says. */
+/* What `c` of a message says: of PULL the floor, of all others the rest. */
 typedef struct recorder_passing {
     uint32_t bytes;                 /* of the payload, up to 128 MiB */
     uint32_t slots;                 /* of the step, up to 65 535 */
     tree_node node;                 /* of a gradient, among the first 65 536 */
+    int64_t floor;                  /* modes ssp and async: all batches below it are required */
 } recorder_passing;
 
-recorder_passing recorder_unpack_passing(int64_t c);
+recorder_passing recorder_unpack_passing(const recorder_event *message);
 
 /* A message with this head (common/wire/wire.h) has passed: EVENT_SENT or EVENT_RECEIVED. `peer` is the transport's
  * number of the other end, until recorder_peer has said who that is. */

@@ -31,7 +31,7 @@ typedef enum recording_reason {
 const char *recording_reason_word(recording_reason r);
 const char *recording_reason_words(recording_reason r);
 
-enum { RECORDING_VERSION = 1, RECORDING_HOST = 64, RECORDING_TEXT = 256 };
+enum { RECORDING_VERSION = 2, RECORDING_HOST = 64, RECORDING_TEXT = 256 };
 
 #define RECORDING_MAGIC "TQEVENTS"
 

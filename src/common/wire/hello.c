@@ -115,6 +115,11 @@ status hello_check(const Wire__Hello *hello, const config *ours, task self, task
     return OK;
 }
 
+task hello_process(const Wire__Hello *hello, task who)
+{
+    return hello->trainer ? (task){.role = ROLE_MASTER} : who;
+}
+
 status hello_check_server(const Wire__Hello *hello, const wire_head *head, task self, error *err)
 {
     int64_t meant = wire_hello_server(head);

@@ -36,6 +36,9 @@ void hello_pack(const hello_facts *facts, buf *ret);
 MUST_USE status hello_check(const Wire__Hello *hello, const config *ours, task self, task *ret_task,
                             error *err);
 
+/* The task whose process says it, of `who` as above: of lanes beside the master the master. */
+task hello_process(const Wire__Hello *hello, task who);
+
 /* Whom a dialler expects to answer its HELLO is in that message's head: server `index` by its list
  * of them. The listener, who is `self`, refuses what is meant for another (E_CONFIG). */
 MUST_USE status hello_check_server(const Wire__Hello *hello, const wire_head *head, task self,

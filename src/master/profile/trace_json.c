@@ -165,7 +165,7 @@ static void add_number(buf *b, const trace_source *s, const char *name, int64_t 
 static void add_message(buf *b, const trace_source *s, const recorder_event *e)
 {
     char peer[TASK_NAME];
-    recorder_passing p = recorder_unpack_passing(e->c);
+    recorder_passing p = recorder_unpack_passing(e);
     buf_addf(b, ",\"way\":\"%s\",\"bytes\":%u", e->kind == EVENT_SENT ? "sent" : "received", p.bytes);
     if (has_part(e))
         buf_addf(b, ",\"part\":%d", e->lane);
@@ -324,7 +324,7 @@ static void put_arrow(trace_json *j, const trace_source *s, const one *o)
     const char *worker = by_worker ? trace_source_task(s, ROLE_WORKER) : peer;
     if (strncmp(worker, "worker.", 7) != 0)
         worker = task_name((task){ROLE_WORKER, 0}, lanes);
-    recorder_passing p = recorder_unpack_passing(e->c);
+    recorder_passing p = recorder_unpack_passing(e);
     buf b = BUF_INIT;
     buf_addf(&b, "{\"ph\":\"%s\",\"cat\":\"%s\",\"name\":\"%s\",\"id\":\"%s/%d/%" PRId64 "/%u/%u/%s\",\"pid\":%d,"
              "\"tid\":%" PRId64 ",\"ts\":%.3f%s}",

@@ -53,6 +53,11 @@ static void test_facts_arrive(void **state)
     assert_int_equal(hello_check(m, c, (task){ROLE_PS, 1}, &who, NULL), OK);
     assert_int_equal(who.role, ROLE_WORKER);
     assert_int_equal(who.index, 3);
+    assert_int_equal(hello_process(m, who).role, ROLE_MASTER);
+    assert_int_equal(hello_process(m, who).index, 0);
+    m->trainer = false;
+    assert_int_equal(hello_process(m, who).role, ROLE_WORKER);
+    assert_int_equal(hello_process(m, who).index, 3);
     wire_free(&m->base);
     config_destroy(&c);
 }

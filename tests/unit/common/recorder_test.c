@@ -106,7 +106,7 @@ static void test_a_message_is_noted_by_its_head(void **state)
     wire_head_encode(&h, head);
     recorder_message(EVENT_SENT, head, 4096, 0x80000001);
     recorder_event e = newest();
-    recorder_passing p = recorder_unpack_passing(e.c);
+    recorder_passing p = recorder_unpack_passing(&e);
     assert_int_equal(e.kind, EVENT_SENT);
     assert_int_equal(e.a, WIRE_PUSH);
     assert_int_equal((uint32_t)e.b, 0x80000001);
@@ -117,6 +117,25 @@ static void test_a_message_is_noted_by_its_head(void **state)
     assert_int_equal(p.node.level, 2);
     assert_int_equal(p.node.index, 1);
     assert_true(e.at_us > 0);
+}
+
+static void test_a_pull_is_noted_with_its_floor(void **state)
+{
+    (void)state;
+    unsigned char head[NET_HEAD];
+    wire_head h = {.type = WIRE_PULL, .part = 3};
+    wire_set_pull_unit(&h, 400);
+    wire_set_pull_floor(&h, INT64_C(1) << 40);
+    wire_head_encode(&h, head);
+    recorder_message(EVENT_RECEIVED, head, 0, 1);
+    recorder_event e = newest();
+    recorder_passing p = recorder_unpack_passing(&e);
+    assert_int_equal(e.a, WIRE_PULL);
+    assert_int_equal(e.lane, 3);
+    assert_int_equal(e.step, 400);
+    assert_int_equal(p.floor, INT64_C(1) << 40);
+    assert_int_equal(p.bytes, 0);
+    assert_int_equal(p.slots, 0);
 }
 
 static void test_peers_are_known_by_their_numbers(void **state)
@@ -196,6 +215,7 @@ int main(void)
         cmocka_unit_test(test_off_nothing_is_noted),
         cmocka_unit_test(test_what_lasts_is_known_while_it_does),
         cmocka_unit_test(test_a_message_is_noted_by_its_head),
+        cmocka_unit_test(test_a_pull_is_noted_with_its_floor),
         cmocka_unit_test(test_peers_are_known_by_their_numbers),
         cmocka_unit_test(test_what_is_read_while_others_write_is_whole),
         cmocka_unit_test(test_it_takes_less_than_a_megabyte),

@@ -143,6 +143,12 @@ typedef struct backend_stopwatch_ops {
     MUST_USE status (*start)(backend *b, backend_stopwatch *w, error *err);
     MUST_USE status (*stop)(backend *b, backend_stopwatch *w, error *err);
     MUST_USE status (*read)(const backend_stopwatch *w, double *ret_ms, error *err);
+    /* When w was started, and when it was stopped: milliseconds since `since` was started. As `read`, of both. */
+    MUST_USE status (*read_since)(const backend_stopwatch *w, const backend_stopwatch *since, double *ret_start_ms,
+                                  double *ret_stop_ms, error *err);
+    /* Returns as soon as the device has passed a stop that was not recorded, without sleeping: for one that has
+     * nothing else to do. */
+    MUST_USE status (*await)(backend *b, const backend_stopwatch *w, error *err);
 } backend_stopwatch_ops;
 
 /* What is made of gradients. All on the device but spans and the list of states. */
@@ -231,7 +237,7 @@ typedef struct backend_ops {
     bool (*can_alias)(const backend_program *p, int32_t node);      /* OP_ALIAS nodes */
     MUST_USE status (*prepare)(backend_program *p, int32_t node, backend_kernel *ret, error *err);
 
-    /* NULL: it has none. One that has a queue has faults, a recorder and an optimizer too. */
+    /* NULL: it has none. One that has a queue has faults, a recorder, stopwatches and an optimizer too. */
     const backend_queue_ops *queue;
     const backend_fault_ops *fault;
     const backend_recorder_ops *recorder;

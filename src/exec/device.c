@@ -53,6 +53,8 @@ status queued_create(exec *e, const exec_options *o, error *err)
     else
         TRY(e->ops->alloc(e->device, SPACE_HOST, m->grad, "gradients on the host", &q->grad, err));
     TRY(e->ops->alloc(e->device, SPACE_HOST, faults, "words about bad data", &q->faults, err));
+    if (o->traces)
+        TRY(device_trace_create(e, err));
     return create_events(e, err);
 }
 
@@ -70,6 +72,7 @@ void queued_destroy(exec *e)
     inputs_destroy(e);
     sums_destroy(e);
     exchange_destroy(e);
+    device_trace_destroy(e);
     e->ops->release(e->device, SPACE_HOST, q->kept);
     e->ops->release(e->device, SPACE_HOST, q->grad);
     e->ops->release(e->device, SPACE_HOST, q->faults);

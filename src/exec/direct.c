@@ -28,11 +28,12 @@ static status ready_parts(const exec *e, const exec_hooks *hooks, const part_eve
 
 static status direct_run_node(const exec *e, const variant *v, const exec_hooks *hooks, int32_t node, error *err)
 {
-    if (!hooks || !hooks->node || !v->kernels[node].run)
-        return variant_run_node(v, node, e->workspace, err);
+    const exec_trace *trace = hooks ? hooks->trace : NULL;
+    if (!trace || !v->kernels[node].run)
+        return variant_run_node(v, node, v->times, e->workspace, err);
     int64_t begin = clock_ns();
-    TRY(variant_run_node(v, node, e->workspace, err));
-    hooks->node(hooks->user, node, begin, clock_ns());
+    TRY(variant_run_node(v, node, v->times, e->workspace, err));
+    trace->node(trace->user, node, begin, clock_ns());
     return OK;
 }
 

@@ -90,7 +90,8 @@ static status exec_fill(exec *e, const exec_options *options, error *err)
     TRY(allocate(e, err));
     for (size_t i = 0; i < e->n_variants; i++)
         variant_resolve(&e->variants[i], e->slabs);
-    for (size_t i = 0; options->times_nodes && i < e->n_variants; i++)
+    bool by_stopwatch = options->times_nodes || (options->traces && e->ops->queue);
+    for (size_t i = 0; by_stopwatch && i < e->n_variants; i++)
         TRY(variant_time_nodes(&e->variants[i], err));
     if (!e->ops->queue)
         return OK;
@@ -107,6 +108,7 @@ static exec *exec_new(const exec_options *options)
 {
     BUG_ON(!options->backend || options->n_graphs == 0);
     BUG_ON(options->weights && !options->weights->values && !options->backend->queue);
+    BUG_ON(options->times_nodes && options->traces);
     exec *e = xcalloc(1, sizeof *e);
     e->ops = options->backend;
     e->flat = options->flat;

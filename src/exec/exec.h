@@ -35,6 +35,8 @@ typedef struct exec_options {
                                  * a device's memory; 0: not known */
     bool timed;                 /* for exec_busy_ms */
     bool times_nodes;           /* for node_times_ms, of what exec_variant gives; kernels are run one by one */
+    bool traces;                /* runs may have an exec_trace: a device is then prepared for timing their nodes; not
+                                 * with times_nodes */
     uint8_t sum_level;          /* that exec_keep_sums will be asked for: its room counts as needed, but
                                  * a device that has less gets along with that */
     const peers *peers;         /* that exec_join will be told of, likewise; or NULL */
@@ -63,6 +65,20 @@ typedef struct exec_slot {
     reduce_group *with;     /* of the last slot of `sum`: what that is added to; NULL: nothing */
 } exec_slot;
 
+/* Who hears when the nodes of a run were computed, by clock_ns: begin is at most end, and none begins before the one
+ * before it has ended. Nodes without a kernel are not heard of; those that one kernel does together are at the node at
+ * whose turn it runs. */
+typedef struct exec_trace {
+    /* In the order of the run, as soon as the node is done... */
+    void (*node)(void *user, int32_t node, int64_t begin_ns, int64_t end_ns);
+    /* ...or, where a device computes apart, behind the run, by the device's clock; then from the first one's begin to
+     * the last one's end, and by how much these moments may all be off, together, at most. What the two clocks part
+     * in a run comes on top. */
+    void (*device_node)(void *user, int32_t node, int64_t begin_ns, int64_t end_ns);
+    void (*device)(void *user, int64_t begin_ns, int64_t end_ns, int64_t error_ns);
+    void *user;
+} exec_trace;
+
 /* Parts that fall on the same node come in ascending order. What a hook fails with, exec_run
  * returns as it is. */
 typedef struct exec_hooks {
@@ -84,8 +100,7 @@ typedef struct exec_hooks {
     /* Once a run, when a device has been given all of it and is at work: the next run's inputs may
      * be made now (exec_refill). Not where kernels work in the caller's memory. NULL: nobody would. */
     status (*ahead)(void *user, error *err);
-    /* A node whose kernel ran, where it is done when it returns; by clock_ns. NULL: nobody asks. */
-    void (*node)(void *user, int32_t node, int64_t begin_ns, int64_t end_ns);
+    const exec_trace *trace;   /* of an exec that traces; its run on a device ends when that has ended. NULL: of none */
     const exec_slot *slot;     /* NULL: each run's gradients are given as they are */
     void *user;
     const atomic_bool *cancel; /* looked at between nodes, or segments of them; NULL: never */

@@ -69,6 +69,12 @@ status node_times_read(node_times *t, error *err)
     return OK;
 }
 
+status node_times_since(const node_times *t, int32_t node, const backend_stopwatch *since, double *ret_begin_ms,
+                        double *ret_end_ms, error *err)
+{
+    return t->ops->stopwatch->read_since(t->watches[node], since, ret_begin_ms, ret_end_ms, err);
+}
+
 const double *node_times_ms(const node_times *t)
 {
     return t->ms;

@@ -21,6 +21,10 @@ MUST_USE status node_times_run(node_times *t, int32_t node, void *const *address
                                error *err);
 /* Behind a run that has ended. */
 MUST_USE status node_times_read(node_times *t, error *err);
+/* The same on a device, of a node with a kernel: when it began and ended, in milliseconds since that stopwatch
+ * was started. */
+MUST_USE status node_times_since(const node_times *t, int32_t node, const backend_stopwatch *since,
+                                 double *ret_begin_ms, double *ret_end_ms, error *err);
 
 /* [n] milliseconds, of the run that was read last; 0 of nodes without a kernel. */
 const double *node_times_ms(const node_times *t);

@@ -60,7 +60,7 @@ static status nonfinite_find(const exec *e, const variant *v, bool *infinite, in
     for (int32_t i = 0; i < graph_n_nodes(v->graph); i++) {
         const graph_node *n = graph_node_at(v->graph, i);
         bool was_infinite = reads_infinity(n, infinite);
-        TRY(variant_run_node(v, i, e->workspace, err));
+        TRY(variant_run_node(v, i, false, e->workspace, err));
         for (int32_t k = 0; k < n->n_out; k++) {
             range r;
             if (n->out[k] == GRAPH_NONE || !nonfinite_look(v, n->out[k], &r))
@@ -92,7 +92,7 @@ static status describe_operands(const exec *e, const variant *v, int32_t node, b
 {
     const graph_node *n = graph_node_at(v->graph, node);
     for (int32_t i = 0; i < node; i++)
-        TRY(variant_run_node(v, i, e->workspace, err));
+        TRY(variant_run_node(v, i, false, e->workspace, err));
     for (int32_t k = 0; k < n->n_in; k++) {
         range r;
         if (n->in[k] == GRAPH_NONE || is_repeated(n, k) || !nonfinite_look(v, n->in[k], &r))

@@ -16,8 +16,9 @@
  *
  * Where gradients stay on the device neither they nor weights cross. A part is handed over when the
  * device has been given what makes it, and the host looks only at what it must know before (`tells`): the
- * kept values, the word about bad data, once a run. So it is ahead of the device by up to a step. What
- * backward's kernels could say of data forward's have said; the word stays for the next run to tell.
+ * kept values, the word about bad data, once a run. So it is ahead of the device by up to a step, unless the run
+ * is traced or timed. What backward's kernels could say of data forward's have said; the word stays for the next run
+ * to tell.
  */
 #include "exec/state.h"
 
@@ -26,6 +27,8 @@ typedef struct walk {
     exec *e;
     const variant *v;
     const exec_hooks *hooks;
+    const exec_trace *trace; /* who hears of its nodes; NULL: nobody */
+    bool timed;             /* they run by stopwatches */
     bool gives;             /* gradients come down */
     size_t needed;          /* events of v->need that were seen to */
     size_t sent, delivered; /* of v->ready: on their way down; handed over */
@@ -223,7 +226,7 @@ static status give_segment(walk *w, const segment *s, error *err)
     if (hooks_cancelled(w->hooks))
         return FAIL(err, E_LOST, "cancelled");
     TRY(queued_need_parts(w, s->end, err));
-    TRY(segments_play(w->e, w->v, s, err));
+    TRY(segments_play(w->e, w->v, s, w->timed, err));
     TRY(fetch_kept(w, s, err));
     TRY(fetch_parts(w, s->end - 1, err));
     return deliver(w, false, err);
@@ -251,6 +254,8 @@ static status follow_unread(const walk *w, error *err)
 
 static status give_all(walk *w, error *err)
 {
+    if (w->trace)
+        TRY(device_trace_begin(w->e, err));
     TRY(clear_fault(w->e, err));
     TRY(follow_unread(w, err));
     TRY(inputs_take(w->e, w->v, err));
@@ -275,13 +280,15 @@ static status queued_finish(const exec *e, error *err)
 /* Whether the host knows all of a run that is not over. */
 static bool knows_all(const walk *w)
 {
-    return keeps_gradients(w->e) && w->delivered && !w->keeps && !w->e->queued->clock.timed && !w->v->times;
+    return keeps_gradients(w->e) && w->delivered && !w->keeps && !w->e->queued->clock.timed && !w->timed;
 }
 
 static status queued_judge(const walk *w, error *err)
 {
     TRY(segments_time(w->e, w->v, err));
-    if (w->v->times)
+    if (w->trace)
+        TRY(device_trace_end(w->e, w->v, w->trace, err));
+    else if (w->timed)
         TRY(node_times_read(w->v->times, err));
     return check_fault(w, queued_n_faults(w->e) - 1, err);
 }
@@ -304,11 +311,14 @@ static bool gives(const exec *e, const exec_hooks *hooks)
 
 status exec_run_queued(exec *e, const variant *v, const exec_hooks *hooks, error *err)
 {
+    bool traces = e->queued->trace.run;
     walk w = {.e = e,
               .v = v,
               .hooks = hooks,
+              .trace = traces && hooks ? hooks->trace : NULL,
               .gives = gives(e, hooks),
               .exchange = exchange_of(e, hooks ? hooks->slot : NULL)};
+    w.timed = v->times && (w.trace || !traces);
     status st = give_all(&w, err);
     bool ends = !knows_all(&w);
     if (st == OK && ends)

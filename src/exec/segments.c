@@ -4,10 +4,10 @@
  */
 #include "exec/state.h"
 
-static status run_nodes(const exec *e, const variant *v, const segment *s, error *err)
+static status run_nodes(const exec *e, const variant *v, const segment *s, bool timed, error *err)
 {
     for (int32_t node = s->first; node < s->end; node++)
-        TRY(variant_run_node(v, node, e->workspace, err));
+        TRY(variant_run_node(v, node, timed, e->workspace, err));
     return OK;
 }
 
@@ -15,7 +15,7 @@ static status walk_once(const exec *e, const variant *v, error *err)
 {
     const backend_queue_ops *queue = e->ops->queue;
     for (size_t i = 0; i < v->n_segments; i++)
-        TRY(run_nodes(e, v, &v->segments[i], err));
+        TRY(run_nodes(e, v, &v->segments[i], false, err));
     TRY(queue->mark(e->device, QUEUE_COMPUTE, e->queued->made, err));
     return queue->wait(e->device, e->queued->made, err);
 }
@@ -28,26 +28,34 @@ static bool has_kernels(const variant *v, const segment *s)
     return false;
 }
 
-static status run_timed(const exec *e, const variant *v, const segment *s, error *err)
+static status run_by_stopwatch(const exec *e, const variant *v, const segment *s, bool timed, error *err)
 {
     const backend_stopwatch_ops *stopwatch = e->ops->stopwatch;
     if (!s->stopwatch)
-        return run_nodes(e, v, s, err);
+        return run_nodes(e, v, s, timed, err);
     TRY(stopwatch->start(e->device, s->stopwatch, err));
-    TRY(run_nodes(e, v, s, err));
+    TRY(run_nodes(e, v, s, timed, err));
     return stopwatch->stop(e->device, s->stopwatch, err);
 }
 
 /* What was begun is ended, whatever came between. */
-static status record(const exec *e, const variant *v, segment *s, error *err)
+static status record(const exec *e, const variant *v, const segment *s, bool timed, backend_segment **ret,
+                     error *err)
 {
     const backend_recorder_ops *recorder = e->ops->recorder;
+    TRY(recorder->begin(e->device, err));
+    status st = run_by_stopwatch(e, v, s, timed, err);
+    status end = recorder->end(e->device, ret, st == OK ? err : NULL);
+    return st == OK ? end : st;
+}
+
+/* For runs that are traced a second time, so that all others have no stopwatch in them. */
+static status record_segment(const exec *e, const variant *v, segment *s, error *err)
+{
     if (e->queued->clock.timed)
         TRY(e->ops->stopwatch->create(e->device, &s->stopwatch, err));
-    TRY(recorder->begin(e->device, err));
-    status st = run_timed(e, v, s, err);
-    status end = recorder->end(e->device, &s->recorded, st == OK ? err : NULL);
-    return st == OK ? end : st;
+    TRY(record(e, v, s, false, &s->recorded, err));
+    return e->queued->trace.run ? record(e, v, s, true, &s->timed, err) : OK;
 }
 
 /* The values are zero, which any kernel can work with. */
@@ -56,7 +64,7 @@ static status record_variant(const exec *e, const variant *v, error *err)
     TRY(walk_once(e, v, err));
     for (size_t i = 0; i < v->n_segments; i++)
         if (has_kernels(v, &v->segments[i]))
-            TRY(record(e, v, &v->segments[i], err));
+            TRY(record_segment(e, v, &v->segments[i], err));
     return OK;
 }
 
@@ -69,10 +77,10 @@ status segments_record(exec *e, error *err)
     return OK;
 }
 
-status segments_play(const exec *e, const variant *v, const segment *s, error *err)
+status segments_play(const exec *e, const variant *v, const segment *s, bool timed, error *err)
 {
-    return s->recorded ? e->ops->recorder->play(e->device, s->recorded, err)
-                       : run_nodes(e, v, s, err);
+    backend_segment *recorded = timed ? s->timed : s->recorded;
+    return recorded ? e->ops->recorder->play(e->device, recorded, err) : run_nodes(e, v, s, timed, err);
 }
 
 status segments_time(exec *e, const variant *v, error *err)

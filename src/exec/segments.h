@@ -16,7 +16,8 @@ typedef struct segment_clock {
 
 /* Records the segments of all variants, if the device can. */
 MUST_USE status segments_record(exec *e, error *err);
-MUST_USE status segments_play(const exec *e, const variant *v, const segment *s, error *err);
+/* `timed`: each node by its stopwatch (variant_time_nodes). */
+MUST_USE status segments_play(const exec *e, const variant *v, const segment *s, bool timed, error *err);
 /* Behind a run that has ended: what its segments took, if they are timed. */
 MUST_USE status segments_time(exec *e, const variant *v, error *err);
 

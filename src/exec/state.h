@@ -7,6 +7,7 @@
 #ifndef TEQUIO_EXEC_STATE_H
 #define TEQUIO_EXEC_STATE_H
 
+#include "exec/device_trace.h"
 #include "exec/device_weights.h"
 #include "exec/exchange.h"
 #include "exec/inputs.h"
@@ -22,6 +23,7 @@ typedef struct queued {
     device_sums sums;
     exchange_buffers exchange;
     segment_clock clock;
+    device_trace trace;
     void *kept, *grad;      /* the host's SLAB_IO, as far as it is kept values; its SLAB_GRAD, or none */
     void *faults;           /* [n_live_parts + 1] words of backend.h's fault(), on the host */
     bool keeps_word;        /* gradients stay on the device: the word about bad data stays until the

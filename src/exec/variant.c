@@ -224,6 +224,8 @@ static void destroy_segments(variant *v)
         segment *s = &v->segments[i];
         if (s->recorded)
             v->backend->recorder->destroy(v->device, &s->recorded);
+        if (s->timed)
+            v->backend->recorder->destroy(v->device, &s->timed);
         if (s->stopwatch)
             v->backend->stopwatch->destroy(v->device, &s->stopwatch);
     }
@@ -284,16 +286,18 @@ void variant_bind(variant *v, const float *flat_values)
 
 status variant_time_nodes(variant *v, error *err)
 {
-    return node_times_create(v->backend, v->device, v->kernels, graph_n_nodes(v->graph), &v->times, err);
+    TRYF(node_times_create(v->backend, v->device, v->kernels, graph_n_nodes(v->graph), &v->times, err), err,
+         "nodes cannot be timed");
+    return OK;
 }
 
-status variant_run_node(const variant *v, int32_t node, void *workspace, error *err)
+status variant_run_node(const variant *v, int32_t node, bool timed, void *workspace, error *err)
 {
     const backend_kernel *k = &v->kernels[node];
     if (!k->run)
         return OK;
-    status st = v->times ? node_times_run(v->times, node, v->addresses, workspace, err)
-                         : k->run(k->state, v->addresses, workspace, err);
+    status st = timed ? node_times_run(v->times, node, v->addresses, workspace, err)
+                      : k->run(k->state, v->addresses, workspace, err);
     if (st != OK)
         error_prepend(err, "%s", graph_node_at(v->graph, node)->name);
     return st;

@@ -34,6 +34,7 @@ typedef struct part_events {
 typedef struct segment {
     int32_t first, end;
     backend_segment *recorded; /* NULL: its kernels are run one by one */
+    backend_segment *timed;    /* the same, each kernel between its stopwatch's start and stop; NULL: none is timed */
     backend_stopwatch *stopwatch; /* recorded around them; NULL: nobody asks */
 } segment;
 
@@ -55,7 +56,7 @@ typedef struct variant {
     segment *segments;       /* in the order of a run */
     size_t n_segments;
     size_t workspace_bytes;  /* of the kernel that wants most */
-    node_times *times;       /* of each run; NULL: nobody asks */
+    node_times *times;       /* of runs whose nodes are timed; NULL: there are none */
     graph *shrunk;           /* `graph`, if it was made to compute values again (footprint.h); or NULL... */
     const graph *source;     /* ...and the one it was made of, */
     size_t shrunk_from;      /* what its SLAB_TEMP takes, */
@@ -80,10 +81,10 @@ void variant_cut(variant *v, bool at_once);
 void variant_resolve(variant *v, void *const slabs[SLAB_COUNT]);
 void variant_bind(variant *v, const float *flat_values);
 
-/* From now on a run times its nodes. */
+/* From now on a run may time its nodes. */
 MUST_USE status variant_time_nodes(variant *v, error *err);
 
-/* Runs one node's kernel, if it has one; an error begins with the node's name. */
-MUST_USE status variant_run_node(const variant *v, int32_t node, void *workspace, error *err);
+/* Runs one node's kernel, if it has one, and times it if asked to; an error begins with the node's name. */
+MUST_USE status variant_run_node(const variant *v, int32_t node, bool timed, void *workspace, error *err);
 
 #endif

@@ -4,7 +4,6 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
-#include "common/live/trace.h"
 #include "exec/variant.h"
 #include "worker/blame.h"
 #include "worker/inputs.h"
@@ -277,27 +276,20 @@ static exec_slot lane_place_of(const lane *l)
     return p;
 }
 
-static void ran_node(void *user, int32_t node, int64_t begin_ns, int64_t end_ns)
-{
-    const lane *l = user;
-    lane_times_node(&l->times, node, (int32_t)l->variant, begin_ns, end_ns);
-}
-
 static status lane_run_slot(lane *l, error *err)
 {
     l->place = lane_place_of(l);
+    l->variant = l->filled_variant;
     exec_hooks hooks = {.need = lane_need_part,
                         .ready = ready,
                         .sum = lane_sum,
                         .ahead = ahead,
-                        .node = trace_wants(l->now.step) ? ran_node : NULL,
+                        .trace = lane_times_trace(&l->times, exec_variant(l->exec, l->variant)->graph,
+                                                  (int32_t)l->variant),
                         .slot = &l->place,
                         .user = l,
                         .cancel = &l->cancel};
     l->filled.batch.n = 0;
-    l->variant = l->filled_variant;
-    if (hooks.node)
-        lane_times_name_nodes(exec_variant(l->exec, l->variant)->graph, (int32_t)l->variant);
     if (l->o.metrics)
         lane_metrics_begin(l->o.metrics);
     status st = exec_run(l->exec, l->variant, &hooks, err);

@@ -1,6 +1,7 @@
 #include "worker/lane_exec.h"
 
 #include "common/base/log.h"
+#include "common/live/trace.h"
 
 static status lane_exec_create(const lane_options *o, weight_store *weights, size_t beside, exec **ret,
                                error *err)
@@ -13,6 +14,7 @@ static status lane_exec_create(const lane_options *o, weight_store *weights, siz
             .graphs = o->graphs,
             .n_graphs = o->n_graphs,
             .examples = o->shapes[0].examples,
+            .traces = trace_wants_any(),
             .sum_level = o->sum_level,
             .budget = o->budget,
             .peers = o->peers,

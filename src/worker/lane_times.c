@@ -63,9 +63,9 @@ void lane_times_idle_end(lane_times *t, int64_t step, int64_t free_us)
 void lane_times_slot(lane_times *t, int64_t step, uint32_t slot, const step_slot *batch)
 {
     int64_t now = clock_us();
-    *t = (lane_times){.lane = t->lane, .step = step, .batch = batch->batch_id, .examples = batch->n,
-                      .begin_us = now, .since_us = now, .weights = t->weights, .has_begun = t->has_begun,
-                      .untaken_us = t->untaken_us};
+    *t = (lane_times){.lane = t->lane, .step = step, .slot = (int32_t)slot, .batch = batch->batch_id,
+                      .examples = batch->n, .begin_us = now, .since_us = now, .weights = t->weights,
+                      .has_begun = t->has_begun, .untaken_us = t->untaken_us};
     RECORDER_BEGIN(0, .kind = EVENT_SLOT, .lane = t->lane, .step = step, .a = (int32_t)slot, .c = t->batch,
                    .at_us = now);
 }
@@ -150,14 +150,36 @@ void lane_times_wait_end(lane_times *t, recorder_kind what)
     t->since_us = now;
 }
 
-void lane_times_node(const lane_times *t, int32_t node, int32_t variant, int64_t begin_ns, int64_t end_ns)
+/* --- of a step that is traced --- */
+
+static void note_node(const lane_times *t, recorder_kind kind, int32_t node, int64_t begin_ns, int64_t end_ns)
 {
-    recorder_event e = trace_node_event(begin_ns, end_ns);
+    recorder_event e = trace_node_event(kind, begin_ns, end_ns);
     e.step = t->step;
     e.lane = t->lane;
     e.a = node;
-    e.b = variant;
+    e.b = t->variant;
     trace_note(&e);
+}
+
+static void ran_node(void *user, int32_t node, int64_t begin_ns, int64_t end_ns)
+{
+    note_node(user, EVENT_NODE, node, begin_ns, end_ns);
+}
+
+static void device_ran_node(void *user, int32_t node, int64_t begin_ns, int64_t end_ns)
+{
+    note_node(user, EVENT_DEVICE_NODE, node, begin_ns, end_ns);
+}
+
+/* In whole microseconds around its nodes. */
+static void device_ran_slot(void *user, int64_t begin_ns, int64_t end_ns, int64_t error_ns)
+{
+    const lane_times *t = user;
+    int64_t at_us = (end_ns + 999) / 1000;
+    trace_note(&(recorder_event){.kind = EVENT_DEVICE_SLOT, .lane = t->lane, .step = t->step, .a = t->slot,
+                                 .b = (int32_t)(error_ns < INT32_MAX ? error_ns : INT32_MAX), .c = t->batch,
+                                 .at_us = at_us, .took_us = at_us - begin_ns / 1000});
 }
 
 static const char *name_of(const void *g, int32_t node)
@@ -165,7 +187,12 @@ static const char *name_of(const void *g, int32_t node)
     return graph_node_at(g, node)->name;
 }
 
-void lane_times_name_nodes(const graph *g, int32_t variant)
+const exec_trace *lane_times_trace(lane_times *t, const graph *g, int32_t variant)
 {
+    if (!trace_wants(t->step))
+        return NULL;
     trace_nodes(variant, graph_n_nodes(g), name_of, g);
+    t->variant = variant;
+    t->trace = (exec_trace){.node = ran_node, .device_node = device_ran_node, .device = device_ran_slot, .user = t};
+    return &t->trace;
 }

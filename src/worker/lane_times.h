@@ -10,6 +10,7 @@
 
 #include "common/live/recorder.h"
 #include "common/parts/steps.h"
+#include "exec/exec.h"
 #include "graph/graph.h"
 #include "worker/stall.h"
 #include "worker/weights_view.h"
@@ -17,6 +18,7 @@
 typedef struct lane_times {
     int32_t lane;
     int64_t step, batch, examples;  /* of the slot */
+    int32_t slot, variant;          /* which it is; by which it is computed, if it is traced */
     int64_t begin_us;               /* of it, or of being idle */
     int64_t waited_us;              /* in it, for weights: says nothing about this lane */
     int64_t loaded_us;              /* in it, for examples */
@@ -29,6 +31,7 @@ typedef struct lane_times {
     int64_t given_us;               /* when it had a slot, and its gradients were not taken yet; 0: not so */
     int64_t untaken_us;             /* before this slot that was so for so long; 0 once it is accounted for */
     stall stall;                    /* in this slot, and just before it */
+    exec_trace trace;
 } lane_times;
 
 void lane_times_idle(lane_times *t);
@@ -52,8 +55,8 @@ void lane_times_go_on(lane_times *t);
 void lane_times_wait(lane_times *t, recorder_kind what, int32_t part);
 void lane_times_wait_end(lane_times *t, recorder_kind what);
 
-/* Of a step that is traced (common/live/trace.h): a node that ran, and how those of a variant are called. */
-void lane_times_node(const lane_times *t, int32_t node, int32_t variant, int64_t begin_ns, int64_t end_ns);
-void lane_times_name_nodes(const graph *g, int32_t variant);
+/* Who is to hear of the nodes of this slot's run, which are those of a variant: NULL unless its step is traced
+ * (common/live/trace.h). It stays until the next slot. */
+const exec_trace *lane_times_trace(lane_times *t, const graph *g, int32_t variant);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct attempt {
     int device;
     int64_t batch;
     int runs; /* of the engine; 0: the GPU is looked for */
-    bool learns;
+    bool learns, traces;
     uint8_t counted, kept; /* levels of sums: what the engine is told, what must have room then */
     int32_t peers;         /* of how many the engine is told, and is one; 0: none */
 } attempt;
@@ -68,6 +68,7 @@ static status compute(const attempt *a, graph *g, const flat *f, peers *p, exec 
                       .n_graphs = 1,
                       .examples = a->batch,
                       .sum_level = a->counted,
+                      .traces = a->traces,
                       .peers = p};
     TRY(a->learns ? build_learner(g, a->batch, err) : build(g, a->batch, err));
     TRY(exec_create(&o, e, err));
@@ -218,6 +219,17 @@ static void test_not_even_one_fits(void **state)
     assert_non_null(strstr(err.text, "a batch of 3; not even one of 1 would fit"));
 }
 
+/* A stopwatch has two of these. */
+static void test_nodes_that_cannot_be_timed(void **state)
+{
+    (void)state;
+    expect(&(attempt){.machine = {"EMU_TIMERS=1"}, .runs = 1, .batch = 3, .traces = true}, E_NOMEM,
+           "nodes cannot be timed: an event: out of memory (cudaErrorMemoryAllocation)");
+    expect(&(attempt){.machine = {"EMU_TIMERS=3"}, .runs = 1, .batch = 3, .traces = true}, E_NOMEM,
+           "runs cannot be timed: an event: out of memory (cudaErrorMemoryAllocation)");
+    expect(&(attempt){.machine = {"EMU_TIMERS=0"}, .runs = 1, .batch = 3}, OK, "");
+}
+
 static void test_a_gpu_that_breaks(void **state)
 {
     (void)state;
@@ -238,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_a_batch_that_fits_beside_sums),
         cmocka_unit_test(test_a_batch_that_fits_beside_peers),
         cmocka_unit_test(test_not_even_one_fits),
+        cmocka_unit_test(test_nodes_that_cannot_be_timed),
         cmocka_unit_test(test_a_gpu_that_breaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,6 +63,7 @@ static void start(void)
         .driver = (int)number("EMU_DRIVER", CUDART_VERSION),
         .memory = number("EMU_MEMORY", (uint64_t)4 << 30),
         .fail_at = number("EMU_FAIL", 0),
+        .timers = number("EMU_TIMERS", UINT64_MAX),
         .fail_as = (cudaError_t)number("EMU_FAIL_AS", cudaErrorIllegalAddress),
         .fail_of = (int)number("EMU_FAIL_OF", (uint64_t)-1),
     };

@@ -7,6 +7,7 @@
  *   EMU_ARCH=90           compute capability, 75 .. 120; for a lower one kernels have no code
  *   EMU_MEMORY=4294967296 bytes of a device
  *   EMU_DRIVER=13000      version of the driver, as cudaDriverGetVersion tells it
+ *   EMU_TIMERS=100        there is no memory for more events that keep time
  *   EMU_SCHEDULE=0        bits of emu_schedule
  *   EMU_FAIL=123          the 123rd kernel of a device breaks it
  *   EMU_FAIL_AS=700       with this error, cudaErrorIllegalAddress
@@ -53,6 +54,8 @@ uint64_t emu_matmuls_run(void);
 
 /* Streams that there are now. */
 unsigned emu_streams(void);
+/* How often streams have come to an event that keeps time so far. */
+uint64_t emu_event_stamps(void);
 /* How often graphs were launched so far. */
 uint64_t emu_graph_launches(void);
 
@@ -78,7 +81,7 @@ enum { EMU_DEVICES_MOST = 16 };
 typedef struct emu_machine {
     int n_devices, smaller, arch, driver;
     size_t memory; /* of each device */
-    uint64_t fail_at;
+    uint64_t fail_at, timers;
     cudaError_t fail_as;
     int fail_of; /* below 0: any device */
 } emu_machine;

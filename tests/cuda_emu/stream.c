@@ -41,7 +41,7 @@ static int n_streams;
 static emu_clock host_clock; /* what the host has waited for */
 static const emu_operation *current;
 static int current_stream, current_device;
-static uint64_t n_kernels[EMU_DEVICES_MOST], n_waits, n_records, n_follows;
+static uint64_t n_kernels[EMU_DEVICES_MOST], n_waits, n_records, n_follows, n_stamps, n_timers;
 
 static uint64_t end_of(const struct CUstream_st *s)
 {
@@ -102,6 +102,14 @@ uint64_t emu_event_records(void)
     return n;
 }
 
+uint64_t emu_event_stamps(void)
+{
+    emu_lock();
+    uint64_t n = n_stamps;
+    emu_unlock();
+    return n;
+}
+
 uint64_t emu_event_follows(void)
 {
     emu_lock();
@@ -139,6 +147,7 @@ static void stamp(cudaEvent_t event)
     event->at_ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
     event->is_stamped = true;
     event->awaited--;
+    n_stamps++;
 }
 
 /* The first operation that is left of s. */
@@ -382,13 +391,24 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
 
 /* --- events --- */
 
+/* Whether there is one more. */
+static bool take_timer(void)
+{
+    emu_lock();
+    bool is_there = n_timers < emu_machine_get()->timers;
+    n_timers += is_there;
+    emu_unlock();
+    return is_there;
+}
+
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret, unsigned flags)
 {
-    cudaEvent_t e = calloc(1, sizeof *e);
+    bool keeps_time = !(flags & cudaEventDisableTiming);
+    cudaEvent_t e = keeps_time && !take_timer() ? NULL : calloc(1, sizeof *e);
     if (!e)
         return emu_said(cudaErrorMemoryAllocation);
     e->device = emu_device();
-    e->keeps_time = !(flags & cudaEventDisableTiming);
+    e->keeps_time = keeps_time;
     *ret = e;
     return cudaSuccess;
 }
@@ -398,6 +418,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
     emu_lock();
     if (e->awaited)
         emu_streams_finish(-1);
+    n_timers -= e->keeps_time;
     emu_unlock();
     free(e);
     return cudaSuccess;

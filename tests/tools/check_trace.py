@@ -2,10 +2,13 @@
 """Whether a profile (JOB_DIR/profile/trace-A-B.json) holds what it should, of a job on this machine.
 
   check_trace.py FILE --steps A:B --slots K --lanes TASK=N... --servers TASK... [--missing TASK...]
+      [--devices [--nodes FILE [--fewer]]]
 
 Every slot of every step of the window is there once, steps are those of the window alone, events of a thread contain
 each other or do not meet, nodes lie within their slots, each task says how far its clock may be off, and that holds:
-tasks of one machine have one clock. Prints what is wrong, and ends with 1.
+tasks of one machine have one clock. With --devices lanes have these: each slot is once on the lane's device, within the
+lane's own; its nodes are those of every slot, in one order, one after the other. --nodes: they are those of that other
+profile, which is of a CPU, or, with --fewer, some of them. Prints what is wrong, and ends with 1.
 """
 import argparse
 import collections
@@ -21,6 +24,9 @@ def main():
     p.add_argument("--lanes", nargs="*", default=[])
     p.add_argument("--servers", nargs="*", default=[])
     p.add_argument("--missing", nargs="*", default=[])
+    p.add_argument("--devices", action="store_true")
+    p.add_argument("--nodes")
+    p.add_argument("--fewer", action="store_true")
     a = p.parse_args()
     begin, end = map(int, a.steps.split(":"))
     with open(a.file, encoding="utf-8") as f:
@@ -49,8 +55,10 @@ def main():
     for task, n in lanes.items():
         for i in range(int(n)):
             check((task, f"lane {i}") in {(names[p], t) for (p, _), t in threads.items()}, f"no lane {i} of {task}")
-        for kind in ("SLOT", "NODE", "SENT", "RECEIVED", "BATCH_MADE"):
+        for kind in ("SLOT", "DEVICE_NODE" if a.devices else "NODE", "SENT", "RECEIVED", "BATCH_MADE"):
             check(kinds[task, kind] > 0, f"{task} has no {kind}")
+        for kind in ("NODE",) if a.devices else ("DEVICE_SLOT", "DEVICE_NODE"):
+            check(kinds[task, kind] == 0, f"{task} has {kind}")
     for task in a.servers:
         for kind in ("UPDATE", "RECEIVED", "SENT"):
             check(kinds[task, kind] > 0, f"{task} has no {kind}")
@@ -75,7 +83,11 @@ def main():
                 check(e["ts"] + e["dur"] <= open_until[-1] + 2e-3, f"{e} crosses another of {threads[thread]}")
             open_until.append(e["ts"] + e["dur"])
 
-    check_nodes(spans, check, not a.missing)
+    if a.devices:
+        check_device_slots(spans, threads, check)
+    check_nodes(spans, "DEVICE_" if a.devices else "", check, not a.missing)
+    if a.nodes:
+        check_names(spans, a.nodes, a.fewer, check)
     arrows = collections.Counter((e["ph"], e["id"]) for e in events if e["ph"] in "sf")
     if not a.missing:
         check(arrows and all(arrows["f" if ph == "s" else "s", id] for ph, id in arrows), "an arrow has one end only")
@@ -84,10 +96,41 @@ def main():
     sys.exit(1 if wrong else 0)
 
 
-def check_nodes(spans, check, undisturbed):
+def check_device_slots(spans, threads, check):
+    """A lane's device computes a slot while the lane does, as precisely as is told, with as many nodes every time."""
+    def of(kind):
+        return {(e["pid"], threads[e["pid"], e["tid"]].removesuffix(" device"), e["args"]["step"], e["args"]["slot"]): e
+                for e in spans if e["args"]["kind"] == kind}
+    slots, on_device = of("SLOT"), of("DEVICE_SLOT")
+    check(slots.keys() == on_device.keys(), f"slots of devices: {slots.keys() ^ on_device.keys()}")
+    sequences = set()
+    for key, d in on_device.items():
+        s, error = slots[key], d["args"]["error_ns"] * 1e-3
+        check(threads[d["pid"], d["tid"]] == key[1] + " device", f"{d} is in another row")
+        check(s["ts"] - error - 2 <= d["ts"] and d["ts"] + d["dur"] <= s["ts"] + s["dur"] + error + 2,
+              f"{d} is not within {s}")
+        nodes = sorted((n for n in spans if n["args"]["kind"] == "DEVICE_NODE" and n["tid"] == d["tid"]
+                        and n["pid"] == d["pid"] and d["ts"] <= n["ts"] <= d["ts"] + d["dur"]), key=lambda n: n["ts"])
+        sequences.add(tuple(n["name"] for n in nodes))
+        for before, after in zip(nodes, nodes[1:]):
+            check(before["ts"] + before["dur"] <= after["ts"] + 2e-3, f"{after} overlaps {before}")
+            check(before["args"]["node"] < after["args"]["node"], f"{after} is not behind {before}")
+    check(len({len(s) for s in sequences}) == 1, f"slots have other nodes: {sequences}")
+
+
+def check_names(spans, other, fewer, check):
+    def names(of, kind):
+        return {e["name"] for e in of if e["ph"] == "X" and e["args"]["kind"] == kind}
+    with open(other, encoding="utf-8") as f:
+        theirs = names(json.load(f)["traceEvents"], "NODE")
+    ours = names(spans, "DEVICE_NODE")
+    check(ours < theirs if fewer else ours == theirs, f"nodes: {ours ^ theirs}")
+
+
+def check_nodes(spans, where, check, undisturbed):
     """Nodes of a slot took no longer than it did; only of a slot that a lane had to drop there are nodes alone."""
-    slots = [e for e in spans if e["args"]["kind"] == "SLOT"]
-    nodes = [e for e in spans if e["args"]["kind"] == "NODE"]
+    slots = [e for e in spans if e["args"]["kind"] == where + "SLOT"]
+    nodes = [e for e in spans if e["args"]["kind"] == where + "NODE"]
     total = 0
     for s in slots:
         inside = [n["dur"] for n in nodes if (n["pid"], n["tid"]) == (s["pid"], s["tid"])

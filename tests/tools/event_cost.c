@@ -42,7 +42,7 @@ static void begin_and_end(int i)
 static void node(int i)
 {
     int64_t begin = clock_ns();
-    recorder_event e = trace_node_event(begin, clock_ns());
+    recorder_event e = trace_node_event(EVENT_NODE, begin, clock_ns());
     e.step = 0;
     e.a = i;
     trace_note(&e);

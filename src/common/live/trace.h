@@ -33,6 +33,11 @@ static inline bool trace_wants(int64_t step)
     return (uint64_t)step - (uint64_t)trace_steps.begin < (uint64_t)(trace_steps.end - trace_steps.begin);
 }
 
+static inline bool trace_wants_any(void)
+{
+    return trace_steps.end > trace_steps.begin;
+}
+
 void trace_open(trace_window w);    /* of none: nothing is traced */
 void trace_close(void);             /* forgets all of it */
 
@@ -44,10 +49,14 @@ void trace_note(const recorder_event *e);
 /* Keeps it if it is of such a step, or of none and noted among those that are. Of messages those that name a step. */
 void trace_offer(const recorder_event *e);
 
-/* EVENT_NODE: `c` holds the nanoseconds of what it took, and of its end those beyond at_us. */
-static inline recorder_event trace_node_event(int64_t begin_ns, int64_t end_ns)
+/* EVENT_NODE or EVENT_DEVICE_NODE: `c` holds the nanoseconds of what it took, and of its end those beyond at_us. */
+static inline bool trace_is_node(recorder_kind kind)
 {
-    return (recorder_event){.kind = EVENT_NODE, .at_us = end_ns / 1000, .took_us = end_ns / 1000 - begin_ns / 1000,
+    return kind == EVENT_NODE || kind == EVENT_DEVICE_NODE;
+}
+static inline recorder_event trace_node_event(recorder_kind kind, int64_t begin_ns, int64_t end_ns)
+{
+    return (recorder_event){.kind = kind, .at_us = end_ns / 1000, .took_us = end_ns / 1000 - begin_ns / 1000,
                             .c = (end_ns - begin_ns) | (end_ns % 1000) << 48};
 }
 static inline double trace_node_took_us(const recorder_event *e)
@@ -59,7 +68,8 @@ static inline double trace_node_end_us(const recorder_event *e)
     return (double)e->at_us + (double)(e->c >> 48) * 1e-3;
 }
 
-/* How the nodes of a variant of the model are called: EVENT_NODE has their numbers. Only the first time counts. */
+/* How the nodes of a variant of the model are called: events of nodes have their numbers. Only the first time
+ * counts. */
 typedef const char *trace_name(const void *of, int32_t node);
 void trace_nodes(int32_t variant, int32_t n, trace_name *name, const void *of);
 

@@ -23,6 +23,8 @@ static track track_of(recorder_kind kind)
     case EVENT_SLOT:
     case EVENT_SEGMENT:
     case EVENT_NODE:
+    case EVENT_DEVICE_SLOT:
+    case EVENT_DEVICE_NODE:
     case EVENT_WAIT_PART:
     case EVENT_WAIT_SCALE:
     case EVENT_LOAD:
@@ -53,7 +55,7 @@ static track track_of(recorder_kind kind)
     }
 }
 
-enum { ROWS = 64, LANES = 4096, NEAR_NS = 2000 };
+enum { ROWS = 64, LANES = 4096, THREADS = 2 * LANES, NEAR_NS = 2000 };
 
 /* A thread of the trace, being filled: the ends of what is open in it, outermost first. */
 typedef struct thread_row {
@@ -66,7 +68,7 @@ typedef struct one {
     int64_t begin_ns, end_ns;       /* of the master's clock */
     int pid;
     track track;
-    int row;
+    int thread, row;                /* of a lane: what its host does, then what its device does; else one */
 } one;
 
 struct trace_json {
@@ -134,7 +136,7 @@ static bool has_part(const recorder_event *e)
 static void add_name(buf *b, const trace_source *s, const recorder_event *e)
 {
     const recorder_row *row = &recorder_rows[e->kind];
-    const char *node = e->kind == EVENT_NODE ? trace_source_node(s, e->b, e->a) : NULL;
+    const char *node = trace_is_node(e->kind) ? trace_source_node(s, e->b, e->a) : NULL;
     char text[64];
     bool is_message = track_of(e->kind) == WIRE;
     if (is_message && has_part(e))
@@ -186,7 +188,7 @@ static void add_args(buf *b, const trace_source *s, const recorder_event *e)
     } else {
         add_number(b, s, row->a, e->a);
         add_number(b, s, row->b, e->b);
-        if (e->kind != EVENT_NODE)
+        if (!trace_is_node(e->kind))
             add_number(b, s, row->c, e->c);
     }
     buf_adds(b, "}");
@@ -223,12 +225,23 @@ static int role_doing(const recorder_event *e)
     }
 }
 
+static bool is_of_device(recorder_kind kind)
+{
+    return kind == EVENT_DEVICE_SLOT || kind == EVENT_DEVICE_NODE;
+}
+
+static int thread_of(const recorder_event *e)
+{
+    int lane = e->lane >= 0 && e->lane < LANES ? e->lane : 0;
+    return track_of(e->kind) == LANE ? 2 * lane + is_of_device(e->kind) : 0;
+}
+
 /* By the master's clock. */
 static one placed(const trace_source *s, const recorder_event *e, const int pids[ROLE_COUNT + 1])
 {
-    one o = {.e = e, .pid = pids[role_doing(e)], .track = track_of(e->kind)};
+    one o = {.e = e, .pid = pids[role_doing(e)], .track = track_of(e->kind), .thread = thread_of(e)};
     int64_t offset_ns = s->about->offset_us * 1000;
-    if (e->kind == EVENT_NODE) {
+    if (trace_is_node(e->kind)) {
         o.end_ns = to_ns(trace_node_end_us(e)) + offset_ns;
         o.begin_ns = o.end_ns - to_ns(trace_node_took_us(e));
     } else {
@@ -241,12 +254,7 @@ static one placed(const trace_source *s, const recorder_event *e, const int pids
 /* How deep it lies in a lane, of those that begin at one moment and end at one. */
 static int depth_of(recorder_kind kind)
 {
-    return kind == EVENT_SLOT || kind == EVENT_IDLE ? 0 : kind == EVENT_NODE ? 2 : 1;
-}
-
-static int lane_of(const one *o)
-{
-    return o->track == LANE && o->e->lane >= 0 && o->e->lane < LANES ? o->e->lane : 0;
+    return kind == EVENT_SLOT || kind == EVENT_DEVICE_SLOT || kind == EVENT_IDLE ? 0 : trace_is_node(kind) ? 2 : 1;
 }
 
 static int compare(const void *a, const void *b)
@@ -256,8 +264,8 @@ static int compare(const void *a, const void *b)
         return x->pid < y->pid ? -1 : 1;
     if (x->track != y->track)
         return x->track < y->track ? -1 : 1;
-    if (lane_of(x) != lane_of(y))
-        return lane_of(x) < lane_of(y) ? -1 : 1;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
     if (x->begin_ns != y->begin_ns)
         return x->begin_ns < y->begin_ns ? -1 : 1;
     if (x->end_ns != y->end_ns)
@@ -267,7 +275,7 @@ static int compare(const void *a, const void *b)
 
 static bool is_same_thread(const one *a, const one *b)
 {
-    return a->pid == b->pid && a->track == b->track && lane_of(a) == lane_of(b);
+    return a->pid == b->pid && a->track == b->track && a->thread == b->thread;
 }
 
 /* Ends what is over by then; whether the event fits into what is open. Moments are cut to microseconds: what
@@ -292,7 +300,7 @@ static bool fits_row(thread_row *r, one *o)
 
 static int64_t tid_of(const one *o)
 {
-    return ((int64_t)o->track * LANES + lane_of(o)) * ROWS + o->row + 1;
+    return ((int64_t)o->track * THREADS + o->thread) * ROWS + o->row + 1;
 }
 
 static void name_thread(trace_json *j, const one *o)
@@ -301,7 +309,7 @@ static void name_thread(trace_json *j, const one *o)
     if (o->row)
         snprintf(more, sizeof more, " (%d)", o->row + 1);
     if (o->track == LANE)
-        snprintf(text, sizeof text, "lane %d%s", lane_of(o), more);
+        snprintf(text, sizeof text, "lane %d%s%s", o->thread / 2, o->thread % 2 ? " device" : "", more);
     else
         snprintf(text, sizeof text, "%s%s", track_names[o->track], more);
     put_name(j, "thread", o->pid, tid_of(o), text);

@@ -11,6 +11,7 @@
 #include "cuda_emu/backend/support_both.h"
 #include "cuda_emu/machine.h"
 #include "exec/exec.h"
+#include "exec/variant.h"
 #include "graph/attrs.h"
 
 #include <stdio.h>
@@ -291,6 +292,107 @@ static void test_a_timed_engine_tells_how_long_it_was_busy(void **state)
     graph_destroy(&g);
 }
 
+/* --- traced runs --- */
+
+typedef struct told_run {
+    int32_t node[32];
+    int64_t begin[32], end[32];
+    int n, n_runs;
+    int64_t first, last, error_ns;
+} told_run;
+
+static void tell_node(void *user, int32_t node, int64_t begin_ns, int64_t end_ns)
+{
+    told_run *t = user;
+    t->node[t->n] = node;
+    t->begin[t->n] = begin_ns;
+    t->end[t->n++] = end_ns;
+}
+
+static void tell_device(void *user, int64_t begin_ns, int64_t end_ns, int64_t error_ns)
+{
+    told_run *t = user;
+    t->n_runs++;
+    t->first = begin_ns;
+    t->last = end_ns;
+    t->error_ns = error_ns;
+}
+
+static exec *tracing_engine(const graph *g, const flat *f, const float *weights)
+{
+    exec *e = NULL;
+    error err = ERROR_INIT;
+    must(exec_create(&(exec_options){.backend = &backend_cuda,
+                                     .device = {.threads = 1},
+                                     .flat = f,
+                                     .graphs = &g,
+                                     .n_graphs = 1,
+                                     .traces = true},
+                     &e, &err),
+         &err);
+    exec_bind_params(e, weights);
+    *(float *)exec_input(e, 0, "weight", NULL) = 0.25f;
+    return e;
+}
+
+/* Every node that has a kernel, one after the other, while the host waited for the run. */
+static void check_told(const told_run *t, const exec *e, int64_t begin_ns, int64_t end_ns)
+{
+    const variant *v = exec_variant(e, 0);
+    int n = 0;
+    for (int32_t node = 0; node < graph_n_nodes(v->graph); node++)
+        if (v->kernels[node].run)
+            assert_int_equal(t->node[n++], node);
+    assert_true(n > 2 && t->n == n);
+    for (int i = 0; i < n; i++) {
+        assert_true(t->begin[i] <= t->end[i]);
+        assert_true(t->begin[i] >= (i ? t->end[i - 1] : begin_ns));
+    }
+    assert_true(t->end[n - 1] <= end_ns);
+    assert_true(t->n_runs == 1 && t->first == t->begin[0] && t->last == t->end[n - 1]);
+    assert_true(t->error_ns >= 0 && 2 * t->error_ns <= end_ns - begin_ns);
+}
+
+/* A run that is traced passes two moments a kernel, and two of its own; any other run none, and no more pieces than
+ * that. */
+static void trace_every_second_run(bool graphs)
+{
+    error err = ERROR_INIT;
+    flat *f = NULL;
+    graph *g = falling(&f);
+    float weights[64] = {0.5f}, loss = 0;
+    setenv("TEQUIO_CUDA_GRAPHS", graphs ? "1" : "0", 1);
+    exec *e = tracing_engine(g, f, weights);
+    uint64_t launches = 0;
+    for (int turn = 0; turn < 4; turn++) {
+        told_run t = {.n = 0};
+        const exec_trace trace = {.device_node = tell_node, .device = tell_device, .user = &t};
+        const exec_hooks hooks = {.trace = turn % 2 ? &trace : NULL};
+        uint64_t stamps = emu_event_stamps(), before = emu_graph_launches();
+        int64_t begin = clock_ns();
+        must(exec_run(e, 0, &hooks, &err), &err);
+        if (turn % 2)
+            check_told(&t, e, begin, clock_ns());
+        assert_int_equal(emu_event_stamps() - stamps, turn % 2 ? 2 * t.n + 2 : 0);
+        assert_true(turn == 0 || emu_graph_launches() - before == launches);
+        assert_true(turn == 0 || loss == *(const float *)exec_value(e, 0, "loss", NULL));
+        launches = emu_graph_launches() - before;
+        loss = *(const float *)exec_value(e, 0, "loss", NULL);
+    }
+    assert_true(graphs == (launches > 0));
+    exec_destroy(&e);
+    unsetenv("TEQUIO_CUDA_GRAPHS");
+    flat_destroy(&f);
+    graph_destroy(&g);
+}
+
+static void test_traced_runs_tell_when_nodes_ran(void **state)
+{
+    (void)state;
+    trace_every_second_run(true);
+    trace_every_second_run(false);
+}
+
 /* --- sums over slots --- */
 
 enum { SLOTS = 7 };
@@ -436,6 +538,7 @@ int main(void)
         KERNEL_TEST(test_a_step_takes_weights_and_gives_gradients),
         KERNEL_TEST(test_a_step_without_graphs_is_the_same),
         KERNEL_TEST(test_a_timed_engine_tells_how_long_it_was_busy),
+        KERNEL_TEST(test_traced_runs_tell_when_nodes_ran),
         KERNEL_TEST(test_gradients_are_added_up_as_in_the_tree_of_slots),
         KERNEL_TEST(test_a_label_that_is_no_class_is_named),
         KERNEL_TEST(test_all_nodes_without_a_kernel_are_named),

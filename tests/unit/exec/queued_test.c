@@ -3,6 +3,7 @@
  * may: what is on the host when a hook is called, what is on the device when a kernel runs, what
  * goes up again, and how a run ends that does not end well.
  */
+#include "common/base/clock.h"
 #include "unit/exec/support_device.h"
 #include "unit/exec/support_rig.h"
 
@@ -194,6 +195,116 @@ static void test_segments_are_recorded_once_and_played(void **state)
     assert_int_equal(device.n_played, 2 * once);
 }
 
+/* --- traces --- */
+
+typedef struct node_span {
+    int32_t node;
+    int64_t begin_ns, end_ns;
+} node_span;
+
+typedef struct traced_run {
+    int64_t ran_ns[EVENTS]; /* [node] when its kernel really ran */
+    node_span told[EVENTS], whole;
+    int n, n_whole;
+    int64_t error_ns;
+} traced_run;
+
+static void note_when(void *user, int32_t node, void *const *addresses, void *workspace)
+{
+    (void)addresses, (void)workspace;
+    ((traced_run *)user)->ran_ns[node] = clock_ns();
+}
+
+static void told_node(void *user, int32_t node, int64_t begin_ns, int64_t end_ns)
+{
+    traced_run *t = user;
+    t->told[t->n++] = (node_span){node, begin_ns, end_ns};
+}
+
+static void told_device(void *user, int64_t begin_ns, int64_t end_ns, int64_t error_ns)
+{
+    traced_run *t = user;
+    t->n_whole++;
+    t->whole = (node_span){0, begin_ns, end_ns};
+    t->error_ns = error_ns;
+}
+
+/* The device's clock is another; where its nodes are placed, their kernels ran, as precisely as is told. */
+static void check_placed(const traced_run *t, int32_t n_nodes, int64_t begin_ns, int64_t end_ns)
+{
+    assert_int_equal(t->n, n_nodes);
+    for (int32_t i = 0; i < n_nodes; i++) {
+        const node_span *s = &t->told[i];
+        assert_int_equal(s->node, i);
+        assert_true(s->begin_ns <= s->end_ns && s->begin_ns >= (i ? s[-1].end_ns : begin_ns));
+        assert_in_range(t->ran_ns[i], s->begin_ns - t->error_ns, s->end_ns + t->error_ns);
+    }
+    assert_true(t->told[n_nodes - 1].end_ns <= end_ns);
+    assert_true(t->n_whole == 1 && t->whole.begin_ns == t->told[0].begin_ns);
+    assert_true(t->whole.end_ns == t->told[n_nodes - 1].end_ns);
+}
+
+static void make_it_trace(rig *r)
+{
+    error err = ERROR_INIT;
+    exec_destroy(&r->exec);
+    r->traces = true;
+    must(rig_create(r, r->model.graph, r->small.graph, r->flat, &err), &err);
+    exec_bind_params(r->exec, r->params);
+}
+
+static void test_a_traced_run_tells_when_its_nodes_ran(void **state)
+{
+    rig *r = *state;
+    make_it_trace(r);
+    for (int turn = 0; turn < 4; turn++) {
+        error err = ERROR_INIT;
+        static traced_run t;
+        const exec_trace trace = {.device_node = told_node, .device = told_device, .user = &t};
+        const exec_hooks hooks = {.trace = turn % 2 ? &trace : NULL};
+        const graph *g = turn < 2 ? r->model.graph : r->small.graph;
+        int stamps = device.n_stamps;
+        t = (traced_run){.n = 0};
+        stub.ran = note_when;
+        stub.user = &t;
+        int64_t begin = clock_ns();
+        must(exec_run(r->exec, turn / 2, &hooks, &err), &err);
+        if (turn % 2)
+            check_placed(&t, graph_n_nodes(g), begin, clock_ns());
+        assert_int_equal(device.n_stamps - stamps, turn % 2 ? 2 * graph_n_nodes(g) + 2 : 0);
+        assert_true(device_is_idle());
+    }
+}
+
+/* After one that came to nothing too. */
+static void test_a_traced_run_that_fails_tells_nothing(void **state)
+{
+    rig *r = *state;
+    error err = ERROR_INIT;
+    static traced_run t;
+    const exec_trace trace = {.device_node = told_node, .device = told_device, .user = &t};
+    make_it_trace(r);
+    t = (traced_run){.n = 0};
+    r->ready_status = E_TIMEOUT;
+    r->hooks.trace = &trace;
+    assert_int_equal(exec_run(r->exec, 0, &r->hooks, &err), E_TIMEOUT);
+    assert_true(t.n == 0 && t.n_whole == 0);
+    r->ready_status = OK;
+    r->n_events = 0;
+    must(exec_run(r->exec, 0, &r->hooks, &err), &err);
+    assert_true(t.n == graph_n_nodes(r->model.graph) && t.n_whole == 1);
+}
+
+static void test_a_device_without_stopwatches_cannot_trace(void **state)
+{
+    rig *r = *state;
+    error err = ERROR_INIT;
+    exec_destroy(&r->exec);
+    device.no_stopwatches = r->traces = true;
+    assert_int_equal(rig_create(r, r->model.graph, r->small.graph, r->flat, &err), E_NOMEM);
+    assert_string_equal(err.text, "nodes cannot be timed: no stopwatches left");
+}
+
 /* --- which parts go up --- */
 
 typedef struct board {
@@ -375,6 +486,9 @@ int main(void)
         OVER_DEVICES(test_only_whole_nodes_of_the_tree_come_down),
         OVER_DEVICES(test_sums_are_as_high_as_there_is_memory_for),
         OVER_DEVICES(test_segments_are_recorded_once_and_played),
+        OVER_DEVICES(test_a_traced_run_tells_when_its_nodes_ran),
+        OVER_DEVICES(test_a_traced_run_that_fails_tells_nothing),
+        OVER_DEVICES(test_a_device_without_stopwatches_cannot_trace),
         OVER_DEVICES(test_a_part_goes_up_when_its_edition_changes),
         OVER_DEVICES(test_weights_are_pinned_while_they_are_bound),
         OVER_DEVICES(test_a_cancelled_run_leaves_nothing_in_the_queues),

@@ -1,5 +1,6 @@
 #include "unit/exec/support_device.h"
 
+#include "common/base/clock.h"
 #include "common/parts/tree.h"
 
 #include <stdlib.h>
@@ -7,7 +8,17 @@
 
 enum { ROOM = 4096, BLOCKS = 16 };
 
-typedef enum work_kind { KERNEL, COPY, SUM, EXPAND, FINISH, MARK, FOLLOW, FAULT } work_kind;
+typedef enum work_kind { KERNEL, COPY, SUM, EXPAND, FINISH, MARK, FOLLOW, FAULT, STAMP } work_kind;
+
+/* A moment of the device's clock. */
+typedef struct stamp {
+    int64_t at_ns;
+    int waiting; /* in the queue */
+} stamp;
+
+struct backend_stopwatch {
+    stamp start, stop;
+};
 
 typedef struct work {
     work_kind kind;
@@ -20,6 +31,7 @@ typedef struct work {
     backend_bytes meaning;
     finish_form form;
     backend_event *event;
+    stamp *stamp;
     size_t turn; /* MARK: of the event; FOLLOW: which mark of it; FAULT: the word */
 } work;
 
@@ -27,6 +39,7 @@ typedef struct recorded {
     const backend_kernel *kernel;
     void *const *addresses;
     void *workspace;
+    stamp *stamp; /* in place of a kernel; or NULL */
 } recorded;
 
 struct backend_segment {
@@ -127,6 +140,10 @@ static status do_one(const work *w, error *err)
         return reach(w->event, w->turn, err);
     case FAULT:
         fault_word = w->turn;
+        return OK;
+    case STAMP:
+        w->stamp->at_ns = clock_ns() + DEVICE_CLOCK_NS;
+        w->stamp->waiting--;
         return OK;
     }
     return OK;
@@ -341,8 +358,94 @@ static void release(backend *b, backend_space space, void *p)
     backend_stub.release(b, space, p);
 }
 
+/* --- stopwatches --- */
+
+static void give_stamp(stamp *s)
+{
+    give(QUEUE_COMPUTE, STAMP)->stamp = s;
+    s->waiting++;
+    device.n_stamps++;
+}
+
+static status set_stamp(stamp *s)
+{
+    if (recording)
+        recording->items[recording->n++] = (recorded){.stamp = s};
+    else
+        give_stamp(s);
+    return OK;
+}
+
+static status stopwatch_create(backend *b, backend_stopwatch **ret, error *err)
+{
+    (void)b;
+    if (device.no_stopwatches)
+        return FAIL(err, E_NOMEM, "no stopwatches left");
+    *ret = xcalloc(1, sizeof **ret);
+    stub.n_open++;
+    return OK;
+}
+
+static void stopwatch_destroy(backend *b, backend_stopwatch **w)
+{
+    (void)b;
+    stub.n_open--;
+    free(*w);
+    *w = NULL;
+}
+
+static status stopwatch_start(backend *b, backend_stopwatch *w, error *err)
+{
+    (void)b, (void)err;
+    return set_stamp(&w->start);
+}
+
+static status stopwatch_stop(backend *b, backend_stopwatch *w, error *err)
+{
+    (void)b, (void)err;
+    return set_stamp(&w->stop);
+}
+
+static double between(const stamp *from, const stamp *to)
+{
+    BUG_ON(!from->at_ns || !to->at_ns || from->waiting || to->waiting);
+    return (double)(to->at_ns - from->at_ns) * 1e-6;
+}
+
+static status stopwatch_read(const backend_stopwatch *w, double *ret_ms, error *err)
+{
+    (void)err;
+    *ret_ms = between(&w->start, &w->stop);
+    return OK;
+}
+
+static status stopwatch_read_since(const backend_stopwatch *w, const backend_stopwatch *since, double *ret_start_ms,
+                                   double *ret_stop_ms, error *err)
+{
+    (void)err;
+    *ret_start_ms = between(&since->start, &w->start);
+    *ret_stop_ms = between(&since->start, &w->stop);
+    return OK;
+}
+
+static status stopwatch_await(backend *b, const backend_stopwatch *w, error *err)
+{
+    (void)b;
+    work_queue *q = &queues[QUEUE_COMPUTE];
+    BUG_ON(q->end - q->first != 1); /* it has nothing else to do */
+    while (w->stop.waiting)
+        TRY(do_one(&q->items[q->first++], err));
+    return OK;
+}
+
+/* --- segments --- */
+
 static void give_kernel(const recorded *r)
 {
+    if (r->stamp) {
+        give_stamp(r->stamp);
+        return;
+    }
     work *w = give(QUEUE_COMPUTE, KERNEL);
     w->kernel = r->kernel;
     w->addresses = r->addresses;
@@ -352,7 +455,7 @@ static void give_kernel(const recorded *r)
 static status enqueue_kernel(void *state, void *const *addresses, void *workspace, error *err)
 {
     (void)err;
-    recorded r = {state, addresses, workspace};
+    recorded r = {state, addresses, workspace, NULL};
     if (!recording) {
         give_kernel(&r);
         return OK;
@@ -441,6 +544,15 @@ const backend_ops *device_reset(bool records_segments)
         .play = segment_play,
         .destroy = segment_destroy,
     };
+    static const backend_stopwatch_ops stopwatch = {
+        .create = stopwatch_create,
+        .destroy = stopwatch_destroy,
+        .start = stopwatch_start,
+        .stop = stopwatch_stop,
+        .read = stopwatch_read,
+        .read_since = stopwatch_read_since,
+        .await = stopwatch_await,
+    };
     static const backend_optimizer_ops optimizer = {.sum = sum};
     plays_segments = records_segments;
     static backend_ops ops;
@@ -452,6 +564,7 @@ const backend_ops *device_reset(bool records_segments)
     ops.queue = &queue;
     ops.fault = &faults;
     ops.recorder = &recorder;
+    ops.stopwatch = &stopwatch;
     ops.optimizer = &optimizer;
     device = (device_control){0};
     memset(queues, 0, sizeof queues);

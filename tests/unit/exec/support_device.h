@@ -9,9 +9,13 @@
 
 #include "unit/exec/support_rig.h"
 
+enum { DEVICE_CLOCK_NS = 123456789 };   /* its clock is so far in front of the host's */
+
 typedef struct device_control {
     int n_copies[QUEUE_COUNT];      /* given since device_reset */
     int n_played;                   /* segments, since device_reset */
+    int n_stamps;                   /* stopwatches that were started or stopped, not those that were recorded */
+    bool no_stopwatches;
     int wait_fails;                 /* the n-th wait from here on; 0: none */
     const void *pinned;             /* or NULL */
     bool pin_fails, no_memory;

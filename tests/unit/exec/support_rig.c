@@ -133,6 +133,7 @@ status rig_create(rig *r, const graph *first, const graph *second, const flat *f
                                        .device = {.threads = 3},
                                        .flat = f,
                                        .graphs = graphs,
+                                       .traces = r->traces,
                                        .n_graphs = second ? 2 : 1},
                        &r->exec, err);
 }

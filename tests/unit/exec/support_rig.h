@@ -31,6 +31,7 @@ typedef struct rig {
     float *params;
     exec *exec;
     exec_hooks hooks;
+    bool traces; /* the exec does, that is made next */
     event events[EVENTS];
     size_t n_events;
     int32_t cancel_at; /* node */

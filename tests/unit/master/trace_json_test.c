@@ -87,7 +87,7 @@ static void check_span(const json_t *whole, size_t i, const char *name, double b
 static void what_crosses_has_a_row_of_its_own(void **state)
 {
     (void)state;
-    recorder_event node = trace_node_event(110250, 120750);
+    recorder_event node = trace_node_event(EVENT_NODE, 110250, 120750);
     node.step = 4;
     const recorder_event events[] = {
         {.kind = EVENT_SLOT, .lane = 0, .step = 4, .a = 2, .at_us = 200, .took_us = 100},
@@ -105,6 +105,45 @@ static void what_crosses_has_a_row_of_its_own(void **state)
     const json_t *missing = json_array_get(json_object_get(about, "missing"), 0);
     assert_int_equal(json_integer_value(json_object_get(self, "clock_error_us")), 30);
     assert_string_equal(json_string_value(json_object_get(missing, "why")), "it is \"gone\"");
+    json_decref(whole);
+}
+
+static const char *thread_name(const json_t *whole, json_int_t tid)
+{
+    json_t *e;
+    size_t i;
+    json_array_foreach(json_object_get(whole, "traceEvents"), i, e)
+        if (strcmp(json_string_value(json_object_get(e, "name")), "thread_name") == 0 &&
+            json_integer_value(json_object_get(e, "tid")) == tid)
+            return json_string_value(json_object_get(json_object_get(e, "args"), "name"));
+    return "";
+}
+
+/* Behind its lane, in front of the next. */
+static void a_device_has_a_row_of_its_own(void **state)
+{
+    (void)state;
+    recorder_event node = trace_node_event(EVENT_DEVICE_NODE, 110250, 120750), *n = &node;
+    n->step = 4;
+    n->lane = 1;
+    const recorder_event events[] = {
+        {.kind = EVENT_SLOT, .lane = 2, .step = 4, .a = 3, .at_us = 200, .took_us = 100},
+        node,
+        {.kind = EVENT_DEVICE_SLOT, .lane = 1, .step = 4, .a = 2, .b = 1500, .c = 8, .at_us = 121, .took_us = 11},
+        {.kind = EVENT_SLOT, .lane = 1, .step = 4, .a = 2, .at_us = 200, .took_us = 100},
+    };
+    enum { HOST = 2 * 64 + 1, DEVICE = 3 * 64 + 1, NEXT = 4 * 64 + 1 };
+    json_t *whole = written(events, 4);
+    check_span(whole, 0, "slot 2", 1100, 100, HOST);
+    check_span(whole, 1, "slot 2", 1110, 11, DEVICE);
+    check_span(whole, 2, "a \"node\"\\\n", 1110.25, 10.5, DEVICE);
+    check_span(whole, 3, "slot 3", 1100, 100, NEXT);
+    assert_string_equal(thread_name(whole, HOST), "lane 1");
+    assert_string_equal(thread_name(whole, DEVICE), "lane 1 device");
+    assert_string_equal(thread_name(whole, NEXT), "lane 2");
+    const json_t *args = json_object_get(span_at(whole, 1), "args");
+    assert_int_equal(json_integer_value(json_object_get(args, "error_ns")), 1500);
+    assert_int_equal(json_integer_value(json_object_get(args, "batch")), 8);
     json_decref(whole);
 }
 
@@ -127,6 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_crosses_has_a_row_of_its_own),
+        cmocka_unit_test(a_device_has_a_row_of_its_own),
         cmocka_unit_test(more_than_rows_are_written_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,12 +55,31 @@ static status stopwatch_stop(backend *b, backend_stopwatch *w, error *err)
     return set(b, w->stop, err);
 }
 
-static status stopwatch_read(const backend_stopwatch *w, double *ret_ms, error *err)
+static status elapsed(cudaEvent_t from, cudaEvent_t to, double *ret_ms, error *err)
 {
     float ms = 0;
-    TRY_CUDA(cudaEventElapsedTime(&ms, w->start, w->stop), "reading a stopwatch", err);
+    TRY_CUDA(cudaEventElapsedTime(&ms, from, to), "reading a stopwatch", err);
     *ret_ms = (double)ms;
     return OK;
+}
+
+static status stopwatch_read(const backend_stopwatch *w, double *ret_ms, error *err)
+{
+    return elapsed(w->start, w->stop, ret_ms, err);
+}
+
+static status stopwatch_read_since(const backend_stopwatch *w, const backend_stopwatch *since, double *ret_start_ms,
+                                   double *ret_stop_ms, error *err)
+{
+    TRY(elapsed(since->start, w->start, ret_start_ms, err));
+    return elapsed(since->start, w->stop, ret_stop_ms, err);
+}
+
+/* An event that was not made for threads that sleep is looked at all the time. */
+static status stopwatch_await(backend *b, const backend_stopwatch *w, error *err)
+{
+    (void)b;
+    return device_check(cudaEventSynchronize(w->stop), "the GPU", err);
 }
 
 const backend_stopwatch_ops cuda_stopwatch_ops = {
@@ -69,4 +88,6 @@ const backend_stopwatch_ops cuda_stopwatch_ops = {
     .start = stopwatch_start,
     .stop = stopwatch_stop,
     .read = stopwatch_read,
+    .read_since = stopwatch_read_since,
+    .await = stopwatch_await,
 };

@@ -20,7 +20,7 @@ void inspect_add_number(buf *out, const json_t *value);
 
 /* A table: columns as wide as their widest cell, the first one left, the others right. Cells are
  * copied; a row ends after `columns` cells. */
-enum { INSPECT_COLUMNS = 8 };
+enum { INSPECT_COLUMNS = 9 };
 typedef struct inspect_table {
     size_t columns, n, cap;
     char **cells;

@@ -15,6 +15,7 @@ static const struct {
     const char *kind, *key, *title;
 } spent[] = {
     {"SLOT", "slots_s", "slots"},
+    {"DEVICE_NODE", "device_s", "on device"},
     {"WAIT_PART", "parts_s", "for parts"},
     {"WAIT_SCALE", "scale_s", "for scale"},
     {"LOAD", "examples_s", "for examples"},
@@ -49,7 +50,7 @@ static void count_event(const json_t *event, json_t *nodes, json_t *by_pid)
     json_t *task = json_object_get(by_pid, pid);
     if (strcmp(inspect_str(event, "ph"), "X") != 0 || !task)
         return;
-    if (strcmp(inspect_str(args, "kind"), "NODE") == 0)
+    if (strcmp(inspect_str(args, "kind"), "NODE") == 0 || strcmp(inspect_str(args, "kind"), "DEVICE_NODE") == 0)
         count_node(nodes, inspect_str(event, "name"), seconds);
     for (size_t i = 0; i < COUNT_OF(spent); i++)
         if (strcmp(inspect_str(args, "kind"), spent[i].kind) == 0)

@@ -394,6 +394,26 @@ static void test_a_profile_of_no_time(void **state)
     free(path);
 }
 
+/* Nodes of devices count beside others; of a task it is what its device computed. */
+static void test_a_profile_of_a_device(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"traceEvents\": [{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, "
+        "\"args\": {\"name\": \"worker.0\"}}, "
+        "{\"ph\": \"X\", \"name\": \"slot 0\", \"pid\": 1, \"dur\": 90000, \"args\": {\"kind\": \"DEVICE_SLOT\"}}, "
+        "{\"ph\": \"X\", \"name\": \"fc1\", \"pid\": 1, \"dur\": 30000, \"args\": {\"kind\": \"DEVICE_NODE\"}}, "
+        "{\"ph\": \"X\", \"name\": \"fc2\", \"pid\": 1, \"dur\": 10000, \"args\": {\"kind\": \"DEVICE_NODE\"}}, "
+        "{\"ph\": \"X\", \"name\": \"fc1\", \"pid\": 1, \"dur\": 40000, \"args\": {\"kind\": \"DEVICE_NODE\"}}], "
+        "\"otherData\": {\"schema\": 1, \"begin\": 1, \"end\": 2, \"tasks\": []}}";
+    char *path = file("device.json");
+    assert_int_equal(fs_write_atomic(path, text, strlen(text), NULL), OK);
+    json_t *report = look(path);
+    assert_text(report, (const char *[]){"on device", "worker.0", "80 ms", "fc1", "70 ms", "87.5 %", "2", "fc2", NULL});
+    json_decref(report);
+    free(path);
+}
+
 static status parse(int n, char *const *words, args *ret, error *err)
 {
     error_clear(err);
@@ -423,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_job),          cmocka_unit_test(test_what_is_nothing_of_ours),
         cmocka_unit_test(test_paths_that_are_no_utf8),
         cmocka_unit_test(test_a_profile_of_no_time),
+        cmocka_unit_test(test_a_profile_of_a_device),
         cmocka_unit_test(test_command_line),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);

@@ -2,7 +2,7 @@
 
 const PROFILE_ROW = 14, PROFILE_DEPTHS = 3, PROFILE_GAP = 4, PROFILE_NAMES = 150, PROFILE_TOP = 20, PROFILE_EVERY = 5;
 const PROFILE_COLOURS = { WAIT_PART: "--waiting", WAIT_SCALE: "--waiting", PULL_WAITED: "--waiting", LOAD: "--loading",
-                          BATCH_MADE: "--loading", IDLE: "--idle", SLOT: "--older" };
+                          BATCH_MADE: "--loading", IDLE: "--idle", SLOT: "--older", DEVICE_SLOT: "--older" };
 /* {about, rows: [{title, depth, events: [{name, begin, end, depth, kind, args}]}], begin, end}; what is seen of it, from
  * one moment to another; and which event is named */
 let profile = null, profileLooks = 0, profileFrom = 0, profileUntil = 1, profileAt = null;
@@ -111,7 +111,7 @@ function fillProfileTable(id, rows) {
 
 function drawProfileTables() {
     const waits = new Set(["WAIT_PART", "WAIT_SCALE", "LOAD", "IDLE"]);
-    const nodes = sumProfile((event) => event.kind === "NODE", (event) => event.name);
+    const nodes = sumProfile((event) => event.kind === "NODE" || event.kind === "DEVICE_NODE", (event) => event.name);
     const steps = nodes.length ? nodes : sumProfile((event) => event.kind === "SEGMENT", (event) => event.name);
     fillProfileTable("profile-nodes", steps);
     fillProfileTable("profile-waits", sumProfile((event) => waits.has(event.kind), (event, row) => `${row.title}: ${event.name}`));

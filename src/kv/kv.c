@@ -205,7 +205,8 @@ static void take_part(kv *k, const wire_head *h, const net_message *m)
                                             .weights = m->payload,
                                             .times = {.asked_us = asked->asked_us,
                                                       .lanes_us = wire_part_lanes_us(h),
-                                                      .server_us = wire_part_server_us(h)}});
+                                                      .server_us = wire_part_server_us(h),
+                                                      .came_us = clock_us()}});
 }
 
 static void take_gone(kv *k, const wire_head *h)

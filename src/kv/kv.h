@@ -37,7 +37,14 @@ typedef struct kv_times {
     int64_t asked_us;       /* when it was asked for... */
     int64_t lanes_us;       /* ...since then it waited so long for gradients of lanes, */
     int64_t server_us;      /* so long, at most, for what the server had to do; the rest it was on its way */
+    int64_t came_us;        /* when it was here */
 } kv_times;
+
+/* Why a gradient took its time, from when it was given to kv until it was acknowledged. */
+typedef struct kv_taking {
+    int64_t took_us;
+    int64_t server_us;      /* of that, at most, the server's; the rest the way's, and waits for credit */
+} kv_taking;
 
 /* A part that has arrived. */
 typedef struct kv_part {
@@ -56,6 +63,8 @@ typedef struct kv_hooks {
     void *user;
     /* Acknowledged, or not sent because it was needed no more; NULL: not wanted. */
     void (*pushed)(void *user, int32_t part, int64_t step);
+    /* Acknowledged; its sum's memory comes back after that. NULL: not wanted. */
+    void (*taken)(void *user, const kv_taking *t);
     /* A node of the reporting part is about to be sent, for the first time or again: what its slots
      * measured goes in front of it, by kv_say_beside. NULL: nothing was measured. */
     status (*measured)(void *user, kv_beside *push, error *err);

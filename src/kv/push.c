@@ -161,6 +161,9 @@ void pushes_end(kv *k, int32_t server, const wire_head *h)
         int64_t now = clock_us(), wire_us = now - p->queued_us - wire_pushed_server_us(h);
         k->wire_us[h->part] = wire_us > 0 ? wire_us : 0;
         rate_count(&k->servers[server].rate, p->sum->bytes, now);
+        if (k->hooks.taken)
+            k->hooks.taken(k->hooks.user, &(kv_taking){.took_us = now - p->queued_us,
+                                                       .server_us = wire_pushed_server_us(h)});
         push_over(k, p);
         return;
     }

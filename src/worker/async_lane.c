@@ -57,6 +57,12 @@ static void async_lane_on_part(void *user, const kv_part *p)
     r->missing -= r->busy && p->version == r->now.batch && p->part < r->o.flat->n_live_parts;
 }
 
+static void async_lane_on_taken(void *user, const kv_taking *t)
+{
+    const async_lane *r = user;
+    weights_view_taken(r->o.shared.weights, t);
+}
+
 static void on_gone(void *user, int32_t part, int64_t newest)
 {
     (void)user, (void)part, (void)newest; /* said of versions; the newest is never gone */
@@ -112,6 +118,7 @@ status async_lane_create(const async_lane_options *options, async_lane **ret, er
                                .part = async_lane_on_part,
                                .gone = on_gone,
                                .pushed = on_pushed,
+                               .taken = async_lane_on_taken,
                                .measured = async_lane_on_measured,
                                .refused = on_refused,
                                .user = r};

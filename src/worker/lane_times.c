@@ -133,10 +133,11 @@ void lane_times_wait(lane_times *t, recorder_kind what, int32_t part)
 static void count_stall(lane_times *t, int64_t now)
 {
     kv_times why;
+    kv_taking taking;
     if (!t->weights || now - t->since_us + t->untaken_us < SHORT_US)
         return;
-    weights_view_times(t->weights, t->part, &why);
-    stall_add(&t->stall, t->untaken_us, t->since_us, now, &why);
+    weights_view_times(t->weights, t->part, &why, &taking);
+    stall_add(&t->stall, t->untaken_us, t->since_us, now, &why, &taking);
     t->untaken_us = 0;
 }
 

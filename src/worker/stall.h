@@ -6,6 +6,8 @@
  * All that is one wait, and the part that ends it knows why it took so long since it was asked for (kv_times): of the
  * lane's wait, what happened last counts first, which is the way, then the servers' work, then the other lanes. What a
  * lane waits before the part is asked for it waits for other lanes of its worker, which still read the version before.
+ * Where the part was there before the gradients were taken, the rest is the servers' and the wire's, as they had of the
+ * gradient that was taken last.
  *
  * Threads: pure functions.
  */
@@ -19,6 +21,6 @@ typedef struct stall {
 } stall;
 
 /* The lane had waited `before_us` for its gradients to be taken, and from then to then for a part. */
-void stall_add(stall *s, int64_t before_us, int64_t from_us, int64_t to_us, const kv_times *t);
+void stall_add(stall *s, int64_t before_us, int64_t from_us, int64_t to_us, const kv_times *t, const kv_taking *last);
 
 #endif

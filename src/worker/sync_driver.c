@@ -196,6 +196,12 @@ static void on_part(void *user, const kv_part *p)
         f->failed = sync_driver_part(f, p, &f->failure);
 }
 
+static void sync_driver_on_taken(void *user, const kv_taking *t)
+{
+    const sync_driver *f = user;
+    weights_view_taken(f->o.shared.weights, t);
+}
+
 static void sync_driver_on_gone(void *user, int32_t part, int64_t newest)
 {
     sync_driver *f = user;
@@ -267,6 +273,7 @@ status sync_driver_create(const sync_driver_options *options, sync_driver **ret,
     servers.hooks = (kv_hooks){.welcome = on_welcome,
                                .part = on_part,
                                .gone = sync_driver_on_gone,
+                               .taken = sync_driver_on_taken,
                                .measured = on_measured,
                                .refused = on_refused,
                                .user = f};

@@ -16,6 +16,7 @@ struct weights_view {
     int64_t *puts;              /* how often each part was put */
     kv_times *times;            /* [n_parts] of the versions */
     kv_times last;              /* of the part that came last */
+    kv_taking taking;           /* of the gradient that was taken last */
     int64_t hold_since_us;      /* 0: lanes may go on */
     int64_t held_us;            /* before that */
 };
@@ -127,10 +128,18 @@ status weights_view_wait_scale(weights_view *v, int64_t version, const atomic_bo
     return part < 0 ? FAIL(err, E_LOST, "cancelled") : OK;
 }
 
-void weights_view_times(weights_view *v, int32_t part, kv_times *ret)
+void weights_view_times(weights_view *v, int32_t part, kv_times *ret, kv_taking *ret_taking)
 {
     pthread_mutex_lock(&v->lock);
     *ret = part < 0 ? v->last : v->times[part];
+    *ret_taking = v->taking;
+    pthread_mutex_unlock(&v->lock);
+}
+
+void weights_view_taken(weights_view *v, const kv_taking *t)
+{
+    pthread_mutex_lock(&v->lock);
+    v->taking = *t;
     pthread_mutex_unlock(&v->lock);
 }
 

@@ -37,8 +37,10 @@ MUST_USE status weights_view_wait(weights_view *v, int32_t part, int64_t version
 /* The same for the loss scale of `version`, which is here with the first live part of it. */
 MUST_USE status weights_view_wait_scale(weights_view *v, int64_t version, const atomic_bool *cancel,
                                         loss_scale *ret, error *err);
-/* Why a part of it that is here, or (-1) the one that came last, took its time. */
-void weights_view_times(weights_view *v, int32_t part, kv_times *ret);
+/* Why a part of it that is here, or (-1) the one that came last, took its time; and the gradient that was taken
+ * last. */
+void weights_view_times(weights_view *v, int32_t part, kv_times *ret, kv_taking *ret_taking);
+void weights_view_taken(weights_view *v, const kv_taking *t);
 
 /* Nobody may go on, as the master says, or lanes may again; and for how long that was so, until now. */
 void weights_view_hold(weights_view *v, bool holds);

@@ -21,6 +21,7 @@ static void check_push(const char *endpoint, bool lent)
 {
     scene *s = scene_make(endpoint, 1 << 30);
     greet(s);
+    int64_t began_us = clock_us();
     for (int32_t p = 0; p < PARTS; p++)
         do_push(s, p, 5);
     assert_int_equal(kv_unacknowledged(s->kv, 0), PARTS / SERVERS);
@@ -48,6 +49,9 @@ static void check_push(const char *endpoint, bool lent)
     SERVE_UNTIL(s, !kv_unacknowledged(s->kv, 0) && !kv_unacknowledged(s->kv, 1));
     for (int32_t p = 0; p < PARTS; p++)
         wait_back(&s->pushes[p]);
+    assert_int_equal(s->answer.n_taken, PARTS);
+    assert_int_equal(s->answer.taking.server_us, SERVER_US);
+    assert_in_range(s->answer.taking.took_us, 1, clock_us() - began_us);
     scene_fini(s);
 }
 

@@ -53,6 +53,13 @@ static void on_refused(void *user, int32_t server, const wire_head *head, const 
     a->part = head->part;
 }
 
+static void on_taken(void *user, const kv_taking *t)
+{
+    answer *a = user;
+    a->n_taken++;
+    a->taking = *t;
+}
+
 /* --- the scene --- */
 
 void listen_at(scene *s, int i, const char *endpoint)
@@ -92,7 +99,7 @@ scene *scene_make(const char *endpoint, size_t credit_bytes)
         .n_servers = SERVERS,
         .credit_bytes = credit_bytes,
         .hello = &s->hello,
-        .hooks = {on_welcome, on_part, on_gone, on_refused, &s->answer},
+        .hooks = {on_welcome, on_part, on_gone, on_refused, &s->answer, .taken = on_taken},
     };
     assert_int_equal(kv_create(&options, &s->kv, NULL), OK);
     for (int p = 0; p < PARTS; p++)
@@ -264,7 +271,7 @@ void pushed(scene *s, int i, wire_head h)
 {
     h.type = WIRE_PUSHED;
     h.flags = 0;
-    h.slots = 0; /* of the push */
+    wire_set_pushed_server_us(&h, SERVER_US);
     say(s, i, h, NULL, 0);
 }
 

@@ -19,11 +19,12 @@ typedef struct push {
 } push;
 
 typedef struct answer {
-    int n_parts, n_gone, n_refused, n_welcomes;
+    int n_parts, n_gone, n_refused, n_welcomes, n_taken;
     int32_t part;
     int64_t version;
     float first;
     loss_scale scale;
+    kv_taking taking;       /* the last one */
 } answer;
 
 typedef struct scene {
@@ -78,7 +79,8 @@ void expect_nothing(scene *s, int i);
 /* The era begins; greet: all servers are ready before that. */
 void begin(scene *s, uint32_t in_era, const flat *f);
 void greet(scene *s);
-/* A push of node (1,1) of four slots, and its acknowledgement. */
+/* A push of node (1,1) of four slots, and its acknowledgement, by which it was with the server for SERVER_US. */
+enum { SERVER_US = 70 };
 void do_push(scene *s, int32_t part, int64_t step);
 void pushed(scene *s, int i, wire_head h);
 /* Parts of one server, in order. */

@@ -8,12 +8,17 @@
 
 #include "worker/stall.h"
 
-static stall of(int64_t before_us, int64_t from_us, int64_t to_us, kv_times t)
+static stall of_taken(int64_t before_us, int64_t from_us, int64_t to_us, kv_times t, kv_taking last)
 {
     stall s = {0};
-    stall_add(&s, before_us, from_us, to_us, &t);
+    stall_add(&s, before_us, from_us, to_us, &t, &last);
     assert_int_equal(s.lanes_us + s.servers_us + s.wire_us, before_us + to_us - from_us);
     return s;
+}
+
+static stall of(int64_t before_us, int64_t from_us, int64_t to_us, kv_times t)
+{
+    return of_taken(before_us, from_us, to_us, t, (kv_taking){0});
 }
 
 static void expect(stall s, int64_t lanes, int64_t servers, int64_t wire)
@@ -51,6 +56,21 @@ static void gradients_that_were_not_taken(void **state)
     expect(of(1400, 1100, 1100, times), 600, 600, 200);
 }
 
+/* The part was there at 1100; it was as with the gradient that was taken last from then on. */
+static void gradients_that_are_taken_after_the_part_came(void **state)
+{
+    (void)state;
+    kv_times came = times;
+    came.came_us = 1100;
+    expect(of_taken(800, 1900, 1900, came, (kv_taking){.took_us = 1600, .server_us = 1200}), 0, 600, 200);
+    expect(of_taken(800, 1900, 1900, came, (kv_taking){.took_us = 1600, .server_us = 99999}), 0, 800, 0);
+    expect(of_taken(800, 1900, 1900, came, (kv_taking){.took_us = 1600}), 0, 0, 800);
+    /* of it 200 before the part came: 100 for the way and 100 for the server */
+    expect(of_taken(1000, 1900, 1900, came, (kv_taking){.took_us = 1600, .server_us = 1200}), 0, 700, 300);
+    /* the part came last, and the lane took a moment to begin */
+    expect(of_taken(0, 900, 1110, came, (kv_taking){.took_us = 1600, .server_us = 1200}), 0, 100, 110);
+}
+
 /* A server tells at most how long it took; more than all of the time is not there. */
 static void more_than_there_was(void **state)
 {
@@ -67,6 +87,7 @@ int main(void)
         cmocka_unit_test(what_came_last_counts_first),
         cmocka_unit_test(before_it_was_asked_for),
         cmocka_unit_test(gradients_that_were_not_taken),
+        cmocka_unit_test(gradients_that_are_taken_after_the_part_came),
         cmocka_unit_test(more_than_there_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,6 +109,16 @@ def check_words(page):
     for word in ("worker.1: gone", "worker.0: at work", "slots 0-3", "ps.0: at work", "acts for shard 0, 1"):
         expect(word in tasks, f"the cluster does not say '{word}': {tasks}")
     expect("finished, start 1" in runs and "cost " in runs and " in all" in runs, f"runs: {runs}")
+    done = page.value("[...document.querySelectorAll('#runs .tile')].map((t) => t.innerText).find((t) => t.startsWith('done'))")
+    expect("cost " in done and "so far" not in done, f"what is finished costs no more: {done}")
+    newer, older = page.value("""(() => { /* at once: the next event tells again what is */
+        const { live } = runs[0].status, { step } = lastRow(runs[0], "metrics"), was = { ...live };
+        const tile = (told) => (Object.assign(live, told), runTile(runs[0]).textContent);
+        const texts = [tile({ step: step + 3, loss: 12.5 }), tile({ step: step - 1, loss: 12.5 })];
+        Object.assign(live, was);
+        return texts;
+    })()""")
+    expect("loss 12.5" in newer and "loss 12.5" not in older, f"the newest loss: {newer}, {older}")
     for word in ("worker.1\t", "is silent for ", "ps.1\t", "is there at ", "start 1 begins"):
         expect(word in events, f"the timeline does not say '{word}': {events}")
     for selector, least in (("#tasks .part.acts", 1), ("#tasks .bar", 1), ("#tasks .credits .meter", 2), ("#slots li", 1),

@@ -69,6 +69,8 @@ async function readRun(index) {
     run.logMarks = null;
 }
 
+const OF_THE_NEWEST_STEP = ["loss", "accuracy", "learning_rate"];
+
 /* What is told may be of another version of the program: what is no list, or no number, is left out. */
 function takeStatus(run, status) {
     const { live } = status;
@@ -77,8 +79,8 @@ function takeStatus(run, status) {
     };
     if (live && typeof live === "object") {
         drop(["workers", "servers", "slots", "waits", "awaits"], Array.isArray);
-        drop(["time", "step", "total_steps", "steps_per_epoch", "eta_s", "wall_s", "examples_per_s", "best_step"],
-             Number.isFinite);
+        drop(["time", "step", "total_steps", "steps_per_epoch", "eta_s", "wall_s", "examples_per_s", "best_step",
+              ...OF_THE_NEWEST_STEP], Number.isFinite);
     } else status.live = null;
     run.status = status;
 }
@@ -147,13 +149,22 @@ function bestStep(run) {
     return live && live.best_step >= 0 ? live.best_step : -1;
 }
 
+/* A line is written every some steps; of the newest step live.json tells, if it is newer. */
+function newestTraining(run) {
+    const row = lastRow(run, "metrics"), { live } = run.status;
+    if (!live || !(live.step >= (row ? row.step : 0))) return row;
+    const told = OF_THE_NEWEST_STEP.filter((key) => live[key] !== undefined).map((key) => [key, live[key]]);
+    return told.length ? { ...row, ...Object.fromEntries(told) } : row;
+}
+
 /* Of the time that training took, and will. */
 function costWords(run) {
     const { job, live } = run.status, price = run.price_per_hour / 3600;
     if (!(price > 0) || !live || live.wall_s === undefined) return "";
-    const cost = (seconds) => (price * seconds).toFixed(2), spent = `cost ${cost(live.wall_s)} so far`;
+    const cost = (seconds) => (price * seconds).toFixed(2), spent = `cost ${cost(live.wall_s)}`;
+    if (job.state === "finished") return spent;
     return job.state === "running" && live.eta_s !== undefined
-        ? `${spent}, about ${cost(live.wall_s + live.eta_s)} in all` : spent;
+        ? `${spent} so far, about ${cost(live.wall_s + live.eta_s)} in all` : `${spent} so far`;
 }
 
 function runTile(run) {
@@ -173,7 +184,7 @@ function runTile(run) {
         if (job.state === "running" && live.eta_s !== undefined)
             tile.append(element("p", `${number(live.examples_per_s)} examples/s, done in ${duration(live.eta_s)}`));
     }
-    const trained = lastRow(run, "metrics"), evaluated = lastRow(run, "evaluations");
+    const trained = newestTraining(run), evaluated = lastRow(run, "evaluations");
     if (costWords(run)) tile.append(element("p", costWords(run)));
     if (trained)
         tile.append(element("p", `training  ${figuresOf(trained,

@@ -164,6 +164,10 @@ static void fill_does(const json_t *live, row *r)
     }
     if (inspect_number(r->task, "computing", -1) >= 0)
         buf_addf(&r->does, "step %lld", inspect_int(r->task, "computing"));
+    if (inspect_number(r->task, "evaluated", -1) >= 0)
+        buf_addf(&r->does, "evaluated step %lld", inspect_int(r->task, "evaluated"));
+    else if (json_object_get(r->task, "evaluated"))
+        buf_adds(&r->does, "has evaluated nothing yet");
     add_shards("acts for shard ", json_object_get(r->task, "acts_for"), &r->does);
     add_shards(r->does.size ? ", stands by for " : "stands by for ", json_object_get(r->task, "stands_by_for"),
                &r->does);
@@ -233,14 +237,14 @@ static void add_row(const row *r, top_lines *ret)
 
 static size_t take_rows(top_table *t, const char *dir, const json_t *live, row **ret)
 {
-    static const char *const lists[] = {"servers", "workers"};
+    static const char *const lists[] = {"servers", "workers"}, *const single[] = {"master", "evaluator"};
     size_t n = 0, i;
-    const json_t *master = json_object_get(live, "master");
     row *rows = xcalloc(json_array_size(json_object_get(live, "servers")) +
-                            json_array_size(json_object_get(live, "workers")) + 1,
+                            json_array_size(json_object_get(live, "workers")) + COUNT_OF(single),
                         sizeof *rows);
-    if (master)
-        rows[n++].task = master;
+    for (size_t k = 0; k < COUNT_OF(single); k++)
+        if (json_object_get(live, single[k]))
+            rows[n++].task = json_object_get(live, single[k]);
     for (size_t k = 0; k < COUNT_OF(lists); k++) {
         json_t *o;
         json_array_foreach(json_object_get(live, lists[k]), i, o)

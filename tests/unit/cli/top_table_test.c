@@ -38,6 +38,7 @@ static json_t *job_at(double time, double cpu, double examples, double waiting, 
              "   'figures': {'process_cpu_seconds_total': %f, 'process_resident_memory_bytes': 3e6,"
              "   'tequio_worker_examples_total': %f, 'tequio_worker_waiting_seconds_total': %f}},"
              "   {'task': 'worker.2', 'state': 'hangs', 'silent_s': 12, 'computing': 4}],"
+             " 'evaluator': {'task': 'evaluator.0', 'state': 'at work', 'silent_s': 1, 'evaluated': 5},"
              " 'servers': [{'task': 'ps.1', 'state': 'at work', 'acts_for': [1], 'stands_by_for': [0],"
              "   'figures': {'process_cpu_seconds_total': 1, 'tequio_ps_updates_total': %f}}]}}]",
              time, cpu, examples, waiting, updates);
@@ -78,6 +79,10 @@ static void figures_are_of_a_second(void **state)
     assert_int_equal(l.at[at].style, TOP_PLAIN);
     assert_non_null(strstr(line_of(&l, "ps.1", &at), "2.0 updates "));
     assert_non_null(strstr(l.at[at].text, "acts for shard 1, stands by for 0"));
+    /* It tells no figures. */
+    assert_string_equal(line_of(&l, "evaluator.0", &at),
+                        "  evaluator.0    at work       -           -         -                 -  -  "
+                        "evaluated step 5");
     assert_non_null(strstr(line_of(&l, "worker.2", &at), "silent for 12 s  step 4"));
     assert_int_equal(l.at[at].style, TOP_BAD);
     top_lines_fini(&l);
@@ -131,7 +136,7 @@ static void what_is_none_is_shown_so(void **state)
     static const char *const odd[] = {
         "[1]", "[{}]", "[{'job': 7, 'live': []}]",
         "[{'job': {'dir': 1, 'state': 'running'}, 'live': {'workers': [3, {}], 'servers': {}, 'master': [],"
-        " 'waits': [1], 'awaits': 5, 'steps_per_epoch': 1e300, 'time': 'x'}}]"};
+        " 'evaluator': [3], 'waits': [1], 'awaits': 5, 'steps_per_epoch': 1e300, 'time': 'x'}}]"};
     top_table *t = top_table_new();
     for (size_t i = 0; i < COUNT_OF(odd); i++) {
         top_lines l = look(t, parsed(odd[i]), TOP_BY_WAITING, 0);

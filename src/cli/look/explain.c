@@ -67,6 +67,15 @@ static void print_json(const explain_facts *f, const suggestions *s, json_t *wai
     json_decref(o);
 }
 
+static status fail_unknown(const char *dir, const job_view *v, error *err)
+{
+    const char *trouble = inspect_str(v->job, "live_trouble");
+    if (*trouble)
+        return FAIL(err, E_DATA, "'%s' does not say where its time went: %s", dir, trouble);
+    return FAIL(err, E_DATA, "'%s' does not say where its time went: no worker has told of a slot that it computed "
+                "(live.json)", dir);
+}
+
 static status explain(const args *a, const job_view *v, error *err)
 {
     json_t *config = NULL, *waits = NULL;
@@ -76,8 +85,7 @@ static status explain(const args *a, const job_view *v, error *err)
         st = explain_waits(a->operands[0], v->live, &waits, err);
     const explain_facts f = explain_facts_of(v->job, v->live, config);
     if (st == OK && f.shares.lane_s <= 0 && !waits)
-        st = FAIL(err, E_DATA, "'%s' does not say where its time went: no worker has told of a slot that it computed "
-                  "(live.json)", a->operands[0]);
+        st = fail_unknown(a->operands[0], v, err);
     s.n = 0;
     if (f.shares.lane_s > 0)
         suggestions_make(&f, &s);

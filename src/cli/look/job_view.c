@@ -25,9 +25,11 @@ enum { WARNINGS = 5, EVENTS = 8, EVENTS_READ = 2000, LOG_TAIL = 256 << 10 };
 status job_view_check(const char *path, error *err)
 {
     char *job = xasprintf("%s/job.json", path);
-    bool is_job = fs_exists(job);
+    int why = access(job, F_OK) == 0 ? 0 : errno;
     free(job);
-    return is_job ? OK : FAIL(err, E_DATA, "'%s' is no job dir: it has no job.json", path);
+    if (why != 0 && why != ENOENT && why != ENOTDIR)
+        return FAIL(err, E_DATA, "look for job.json in '%s': %s", path, strerror(why));
+    return why == 0 ? OK : FAIL(err, E_DATA, "'%s' is no job dir: it has no job.json", path);
 }
 
 /* The last warnings of the master, which hears of all that goes wrong. */

@@ -11,6 +11,7 @@
 #include "common/base/fs.h"
 #include "support/folder.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,12 +100,27 @@ static void what_is_no_job_is_refused(void **state)
     free(dir);
 }
 
+/* Why it was not found is said as it is: a path that leads in a circle is no missing file. */
+static void what_cannot_be_looked_at_is_told_so(void **state)
+{
+    (void)state;
+    job_view v;
+    error err = ERROR_INIT;
+    char *dir = folder_file("circle");
+    assert_int_equal(symlink(dir, dir), 0);
+    assert_int_equal(job_view_open(dir, &v, &err), E_DATA);
+    assert_non_null(strstr(err.text, strerror(ELOOP)));
+    assert_null(strstr(err.text, "is no job dir"));
+    free(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_grow_and_go_back),
         cmocka_unit_test(logs_are_those_listed),
         cmocka_unit_test(what_is_no_job_is_refused),
+        cmocka_unit_test(what_cannot_be_looked_at_is_told_so),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

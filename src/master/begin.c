@@ -39,8 +39,10 @@ static status begin_run(master *m, error *err)
           (long long)m->era.start, (long long)m->views.limit, members_alive(&m->members),
           members_lanes(&m->members), m->o->n_servers, m->era.identity.era,
           m->era.keeps ? " (nothing was lost)" : "");
-    master_tell(m, TIMELINE_RUN, NULL, "training goes on from step %lld with %u workers and %d servers",
-                (long long)m->era.start, members_alive(&m->members), (int)m->o->n_servers);
+    uint32_t workers = members_alive(&m->members);
+    int servers = (int)m->o->n_servers;
+    master_tell(m, TIMELINE_RUN, NULL, "training goes on from step %lld with %u worker%s and %d server%s",
+                (long long)m->era.start, workers, workers == 1 ? "" : "s", servers, servers == 1 ? "" : "s");
     if (saver_last(m->saver) >= m->plan.total) {
         m->phase = DRAIN;
         m->waits.drain_us = clock_us();

@@ -85,21 +85,23 @@ static void take_delivered(master *m, const member *from, const wire_head *h, co
     master_say_new_view(m);
 }
 
-/* "worker.1 worker.3": whose slots are not on the servers. */
+/* Whose slots are not on the servers: an event each, and "worker.1 worker.3" for the log. */
 static void say_hedges(const master *m)
 {
     char late[256] = "";
     size_t used = 0;
-    for (size_t i = 0; i < m->members.n && used + TASK_NAME + 1 < sizeof late; i++) {
+    long long step = deal_open_step(m->views.deal);
+    for (size_t i = 0; i < m->members.n; i++) {
         const member *one = &m->members.at[i];
         char name[TASK_NAME];
-        if (deal_awaits(m->views.deal, &(view_lane){one->trainer, one->index, 0}))
-            used += (size_t)snprintf(late + used, sizeof late - used, " %s", member_name(one, name));
+        if (!deal_awaits(m->views.deal, &(view_lane){one->trainer, one->index, 0}))
+            continue;
+        master_tell(m, TIMELINE_HEDGE, member_name(one, name),
+                    "is late at step %lld: other lanes compute its slots too", step);
+        if (used + TASK_NAME + 1 < sizeof late)
+            used += (size_t)snprintf(late + used, sizeof late - used, " %s", name);
     }
-    LOG_I("HEDGE", "step=%lld late:%s: other lanes compute their slots too",
-          (long long)deal_open_step(m->views.deal), late);
-    master_tell(m, TIMELINE_HEDGE, *late ? late + 1 : NULL, "late at step %lld: other lanes compute the same slots too",
-                (long long)deal_open_step(m->views.deal));
+    LOG_I("HEDGE", "step=%lld late:%s: other lanes compute their slots too", step, late);
 }
 
 /* "worker.0=5 worker.1=3": slots, as the lanes follow each other. */

@@ -4,6 +4,7 @@
 #include "cli/look/page_feed.h"
 #include "cli/look/page_routes.h"
 #include "cli/look/page_token.h"
+#include "cli/run/page_price.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/utf8.h"
@@ -47,28 +48,6 @@ static status find_jobs(const args *a, char **ret_dirs, error *err)
                 return FAIL(err, E_USAGE, "'%s' is named twice", ret_dirs[i]);
     }
     return OK;
-}
-
-/* --- what it costs --- */
-
-/* "2.1/h", "0.04/min": of all that the job runs on. */
-static status read_price(const args *a, double *ret_per_hour, error *err)
-{
-    static const struct {
-        const char *unit;
-        double per_hour;
-    } units[] = {{"/h", 1}, {"/min", 60}, {"/s", 3600}, {"/day", 1.0 / 24}};
-    const char *text = args_text(a, "price");
-    char *end = NULL;
-    double amount = text ? strtod(text, &end) : 0;
-    *ret_per_hour = 0;
-    for (size_t i = 0; text && end != text && i < COUNT_OF(units); i++)
-        if (strcmp(end, units[i].unit) == 0)
-            *ret_per_hour = amount * units[i].per_hour;
-    if (!text || (*ret_per_hour > 0 && isfinite(*ret_per_hour)))
-        return OK;
-    return FAIL(err, E_USAGE, "--price %s: a number above 0 and a time are needed, as 2.1/h; times are s, min, h, day",
-                text);
 }
 
 /* --- where --- */
@@ -168,7 +147,7 @@ static status serve(const args *a, char **dirs, error *err)
     sigaddset(&leave, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &leave, NULL);
     double price;
-    TRY(read_price(a, &price, err));
+    TRY(page_price_read(args_text(a, "price"), &price, err));
     TRY(open_place(a, &at, err));
     if (args_has(a, "wait"))
         for (int i = 0; i < a->n_operands; i++)

@@ -1,4 +1,5 @@
 #include "cli/run/page_beside.h"
+#include "cli/run/page_price.h"
 
 #include "common/base/alloc.h"
 #include "job/process/child.h"
@@ -20,13 +21,16 @@ page_words page_words_of(const config *c)
     return (page_words){.place = config_str(c, "distributed.page"),
                         .certificate = config_str(c, "distributed.page_certificate"),
                         .certificate_key = config_str(c, "distributed.page_certificate_key"),
-                        .token_file = config_str(c, "distributed.page_token_file")};
+                        .token_file = config_str(c, "distributed.page_token_file"),
+                        .price = config_str(c, "distributed.page_price")};
 }
 
 /* What `tequio page` would find only when the job has begun. */
-static status check_files(const page_words *w, error *err)
+static status check_words(const page_words *w, error *err)
 {
     const char *const files[] = {w->certificate, w->certificate_key, w->token_file};
+    double per_hour;
+    TRY(page_price_read(w->price, &per_hour, err));
     if (!w->certificate != !w->certificate_key)
         return FAIL(err, E_CONFIG,
                     "distributed.page_certificate and distributed.page_certificate_key need each other");
@@ -52,7 +56,7 @@ status page_beside_open(const page_words *words, page_beside *ret, error *err)
     page_beside p = {.words = *words, .at = HTTP_NOWHERE};
     status st = OK;
     if (words->place)
-        st = check_files(words, err);
+        st = check_words(words, err);
     if (st == OK && words->place)
         st = http_listen(words->place, &p.at, err);
     if (st == OK && words->place)
@@ -102,6 +106,7 @@ void page_beside_begin(page_beside *p, const char *job_dir)
     add_words(argv, &n, "--certificate", p->words.certificate);
     add_words(argv, &n, "--certificate-key", p->words.certificate_key);
     add_words(argv, &n, "--token-file", p->words.token_file);
+    add_words(argv, &n, "--price", p->words.price);
     add_words(argv, &n, "--", job_dir);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)

@@ -18,7 +18,7 @@
 
 typedef struct page_words {
     const char *place;                      /* as listen.h has it; NULL: no page */
-    const char *certificate, *certificate_key, *token_file; /* NULL: none */
+    const char *certificate, *certificate_key, *token_file, *price; /* NULL: none */
 } page_words;
 
 typedef struct page_beside {
@@ -32,7 +32,8 @@ typedef struct page_beside {
 /* distributed.page and its kin; borrowed from `c`. */
 page_words page_words_of(const config *c);
 
-/* Opens its socket, if a page is asked for. E_CONFIG: the place is none, in use, or may not be served from. */
+/* Opens its socket, if a page is asked for. E_CONFIG: the place is none, in use, or may not be served from.
+ * E_USAGE: the price is none. */
 MUST_USE status page_beside_open(const page_words *words, page_beside *ret, error *err);
 
 /* It is served from the moment in which there is a job in the dir; says its address on standard error. */

@@ -83,9 +83,12 @@ static status resolve_config(const args *train, submit_request *o, error *err)
 {
     o->config_path = train->operands[0];
     o->overrides = args_text(train, "overrides");
-    const char *more[] = {NULL, NULL}, *metrics = args_text(train, "metrics");
+    const char *more[] = {NULL, NULL, NULL}, *metrics = args_text(train, "metrics"), *price = args_text(train, "price");
+    size_t n = 0;
     if (metrics) /* targets want to know */
-        more[0] = arena_printf(o->memory, "distributed.metrics=\"%s\"", *metrics ? metrics : PAGE_PLACE);
+        more[n++] = arena_printf(o->memory, "distributed.metrics=\"%s\"", *metrics ? metrics : PAGE_PLACE);
+    if (price) /* and the page, where it is served here */
+        more[n] = arena_printf(o->memory, "distributed.page_price=\"%s\"", price);
     o->settings = settings_of(train, more, o->memory);
     config_source source = {.path = o->config_path, .overrides = o->overrides, .settings = o->settings,
                             .read_archive = model_archive_config};

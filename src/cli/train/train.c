@@ -118,6 +118,7 @@ static const struct {
     {"insecure", "distributed.security", "off", false},
     {"rendezvous", "distributed.rendezvous", NULL, false},
     {"page", "distributed.page", NULL, true},
+    {"price", "distributed.page_price", NULL, true},
     {"metrics", "distributed.metrics", NULL, true},
     {"profile", "distributed.profile", NULL, true},
     {"gce-maintenance", "distributed.gce_maintenance", "true", false},
@@ -317,6 +318,8 @@ static status open_page(train_job *j, error *err)
 {
     page_words words = page_words_of(j->config);
     error why = ERROR_INIT;
+    if (!is_in_cluster(j->cluster) && args_has(j->args, "price") && !words.place)
+        return FAIL(err, E_USAGE, "train: --price is what the job's page shows: give --page too");
     if (!is_in_cluster(j->cluster))
         return page_beside_open(&words, &j->page, err);
     if (j->cluster->is_chief && page_beside_open(&words, &j->page, &why) != OK)
@@ -461,12 +464,12 @@ static const flag train_flags[] = {
      0, 0},
     {"page", 0, FLAG_OPTION, "HOST:PORT", SHOW,
      "Serve the job's page as long as it runs, on this machine's loopback interface unless told where, and print its "
-     "address (distributed.page).",
-     0, 0},
+     "address (distributed.page).", 0, 0},
+    {"price", 0, FLAG_TEXT, "PRICE", SHOW,
+     "Of all it runs on, as 2.1/h: the page says what the job has cost, and will (distributed.page_price).", 0, 0},
     {"profile", 0, FLAG_TEXT, "A:B", SHOW,
      "Write what every task does in the steps from A to before B, as 10:20, into JOB_DIR/profile, for Perfetto and the "
-     "job's page (distributed.profile). The first steps of a start are not like others.",
-     0, 0},
+     "job's page (distributed.profile). The first steps of a start are not like others.", 0, 0},
     {"progress", 0, FLAG_CHOICE, "auto|bar|plain|none", SHOW,
      "Progress on standard error; auto: a bar on a terminal, else a line a minute and at 16 ends of epochs.", 0, 0},
     {"file-friendly-logging", 0, FLAG_SWITCH, NULL, SHOW, "The same as --progress plain.", 0, 0},

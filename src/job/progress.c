@@ -16,7 +16,7 @@ enum {
     BAR_EVERY_US = 100 * 1000,
     PLAIN_EVERY_US = 60 * 1000 * 1000,
     BAR_CELLS = 24,
-    LINE = 256,
+    LINE = PROGRESS_LINE,
     ETA_MAX_S = 10 * 1000 * 1000
 };
 

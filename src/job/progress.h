@@ -25,7 +25,10 @@ typedef struct progress_state {
     double eta_s;              /* < 0: unknown */
 } progress_state;
 
-enum { PROGRESS_EPOCHS = 16 };
+enum {
+    PROGRESS_EPOCHS = 16,
+    PROGRESS_LINE = 256,        /* bytes: no text is longer */
+};
 
 typedef struct progress {
     progress_mode mode;

@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/paint.h"
 #include "common/base/thread.h"
+#include "job/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,6 +94,16 @@ static const char *colour_of(top_style style)
     return paint_sequence(STDOUT_FILENO, whats[style]);
 }
 
+/* A job's line without the fields that tell least, where all of them do not fit; otherwise as it is. */
+static const char *fitted(const top_line *line, int columns, char ret[PROGRESS_LINE])
+{
+    bool has_fields = line->style == TOP_JOB && strlen(line->text) < PROGRESS_LINE;
+    if (!has_fields)
+        return line->text;
+    progress_fit(line->text, columns, ret, PROGRESS_LINE);
+    return strlen(ret) < (size_t)columns ? ret : line->text; /* cut, maybe within a character */
+}
+
 /* The lines from `first` on, which stays within them. */
 static void draw(top *t, const top_lines *lines)
 {
@@ -107,11 +118,14 @@ static void draw(top *t, const top_lines *lines)
     snprintf(head, sizeof head, "tequio top  %s  by %s  s: order  p: %s  up, down: scroll  q: quit", clock,
              top_order_name(t->order), t->is_paused ? "go on" : "pause");
     screen_line *shown = xcalloc(lines->n + MORE, sizeof *shown);
+    char(*kept)[PROGRESS_LINE] = xcalloc(lines->n + MORE, sizeof *kept);
     size_t n = 0;
     shown[n++] = (screen_line){.text = head, .colour = colour_of(TOP_HEAD)};
     for (size_t i = t->first; i < lines->n; i++)
-        shown[n++] = (screen_line){.text = lines->at[i].text, .colour = colour_of(lines->at[i].style)};
+        shown[n++] = (screen_line){.text = fitted(&lines->at[i], columns, kept[i]),
+                                   .colour = colour_of(lines->at[i].style)};
     screen_draw(shown, n);
+    free(kept);
     free(shown);
 }
 

@@ -111,6 +111,9 @@ def check_words(page):
     expect("finished, start 1" in runs and "cost " in runs and " in all" in runs, f"runs: {runs}")
     done = page.value("[...document.querySelectorAll('#runs .tile')].map((t) => t.innerText).find((t) => t.startsWith('done'))")
     expect("cost " in done and "so far" not in done, f"what is finished costs no more: {done}")
+    many = page.value("""someFigures({ ...Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`m${i}`, i])), loss: 2 },
+        ["m1"])""")
+    expect(many.startswith("loss 2, m0 0, m2 2") and many.endswith("m11 11, and 88 more"), f"a hundred metrics: {many}")
     newer, older = page.value("""(() => { /* at once: the next event tells again what is */
         const { live } = runs[0].status, { step } = lastRow(runs[0], "metrics"), was = { ...live };
         const tile = (told) => (Object.assign(live, told), runTile(runs[0]).textContent);

@@ -1,7 +1,7 @@
 "use strict";
 /* What is known of each run: its documents, and the points of its curves, which grow as its files do. */
 
-const LOOK_MS = 2000;
+const LOOK_MS = 2000, TILE_FIGURES = 12;
 /* {name, dir, price_per_hour, status, config, tasks, files: {metrics, evaluations, timeline}, marks, logMarks}: by marks
  * events tell that a file has changed; of logs null: nobody tells that */
 const runs = [];
@@ -144,6 +144,15 @@ function figuresOf(row, skipped) {
     return parts.join(", ");
 }
 
+/* A tile has room for some: those that every job has, then as the job has them; curves show all. */
+function someFigures(row, skipped) {
+    const keys = Object.keys(row).filter((key) => typeof row[key] === "number" && !skipped.includes(key));
+    const inOrder = [...keys.filter((key) => OF_THE_NEWEST_STEP.includes(key)),
+                     ...keys.filter((key) => !OF_THE_NEWEST_STEP.includes(key))];
+    const shown = figuresOf(Object.fromEntries(inOrder.slice(0, TILE_FIGURES).map((key) => [key, row[key]])), []);
+    return inOrder.length > TILE_FIGURES ? `${shown}, and ${inOrder.length - TILE_FIGURES} more` : shown;
+}
+
 function bestStep(run) {
     const { live } = run.status;
     return live && live.best_step >= 0 ? live.best_step : -1;
@@ -187,10 +196,10 @@ function runTile(run) {
     const trained = newestTraining(run), evaluated = lastRow(run, "evaluations");
     if (costWords(run)) tile.append(element("p", costWords(run)));
     if (trained)
-        tile.append(element("p", `training  ${figuresOf(trained,
+        tile.append(element("p", `training  ${someFigures(trained,
             ["step", "epoch", "examples", "wall_s", "examples_per_s"])}`));
     if (evaluated)
-        tile.append(element("p", `validation  ${figuresOf(evaluated,
+        tile.append(element("p", `validation  ${someFigures(evaluated,
             ["step", "epochs_done", "examples", "seconds"])}`));
     if (run.trouble) tile.append(element("p", `what is shown is old: ${run.trouble}`, "bad-word"));
     if (job.end) tile.append(element("p", job.end, "bad-word"));

@@ -10,15 +10,17 @@
 
 enum { BOTH_OPERANDS = 4, BOTH_ROWS = 8 };
 
+typedef struct both_operand {
+    dtype type;
+    graph_shape shape;
+    const int64_t *picks; /* [BOTH_ROWS]: indices, which name each row so often, in turns; or NULL */
+} both_operand;
+
 typedef struct both_case {
     const char *name;
     graph_op op;
     int32_t n_in;
-    struct {
-        dtype type;
-        graph_shape shape;
-        const int64_t *picks; /* [BOTH_ROWS]: indices, which name each row so often, in turns; or NULL */
-    } in[BOTH_OPERANDS];
+    both_operand in[BOTH_OPERANDS];
     const void *attr;
 } both_case;
 

@@ -18,10 +18,7 @@ enum { SCENE_INPUTS = 6, SCENE_NODES = 16, SCENE_OPERANDS = 5 };
 /* A graph of a few nodes. Those that nobody reads are kept, and those marked. */
 typedef struct scene {
     const char *name;
-    struct {
-        dtype type;
-        graph_shape shape;
-    } in[SCENE_INPUTS];
+    both_operand in[SCENE_INPUTS];      /* without picks */
     struct {
         graph_op op;
         int n_in, in[SCENE_OPERANDS];

@@ -47,9 +47,8 @@ static void *heartbeat_run(void *arg)
         eval_heartbeat_touch(a->job_dir, reads ? &now : NULL); /* may take as long as a disk does */
         recorder_take_request(&asked, last_asked(a));
         int64_t due = clock_us() + SECOND_US;
-        struct timespec until = {.tv_sec = due / SECOND_US, .tv_nsec = due % SECOND_US * 1000};
         pthread_mutex_lock(&a->lock);
-        while (!a->ends && pthread_cond_timedwait(&a->end, &a->lock, &until) == 0)
+        while (!a->ends && thread_cond_wait_until(&a->end, &a->lock, due))
             ;
     }
     pthread_mutex_unlock(&a->lock);
@@ -69,14 +68,10 @@ static void heartbeat_free(heartbeat **a)
 status heartbeat_begin(const char *job_dir, heartbeat **ret, error *err)
 {
     heartbeat *a = xcalloc(1, sizeof *a);
-    pthread_condattr_t monotonic;
     a->job_dir = xstrdup(job_dir);
     a->masters_events = xasprintf("%s/log/events/master.0.bin", job_dir);
     pthread_mutex_init(&a->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&a->end, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    thread_cond_init(&a->end);
     status st = thread_start(&a->thread, "evaluator.alive", heartbeat_run, a, err);
     if (st != OK)
         heartbeat_free(&a);

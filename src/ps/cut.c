@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct frozen {
     bool is;
@@ -94,10 +93,8 @@ static void rest_a_while(void *user)
 {
     cuts *c = user;
     int64_t now = clock_us(), due = now + throttle_pause_us(&c->throttle, now - c->at_work_us, now);
-    struct timespec until = {.tv_sec = due / 1000000, .tv_nsec = due % 1000000 * 1000};
     pthread_mutex_lock(&c->lock);
-    while (due > now && !c->stop && !c->complete &&
-           pthread_cond_timedwait(&c->work, &c->lock, &until) == 0)
+    while (due > now && !c->stop && !c->complete && thread_cond_wait_until(&c->work, &c->lock, due))
         ;
     pthread_mutex_unlock(&c->lock);
     c->at_work_us = clock_us();
@@ -241,11 +238,7 @@ status cuts_create(const cuts_options *options, cuts **ret, error *err)
     c->shards = xcalloc((size_t)options->n_servers, sizeof *c->shards);
     cuts_hold(c, options->shards, -1);
     pthread_mutex_init(&c->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&c->work, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    thread_cond_init(&c->work);
     status st = thread_start(&c->writer, "checkpoint", writer_run, c, err);
     c->writer_runs = st == OK;
     if (st != OK)

@@ -324,6 +324,14 @@ static status lane_compute(lane *l, error *err)
     return OK;
 }
 
+/* Until something changes, or a lane without work is to tell of it. */
+static void wait_for_work(lane *l)
+{
+    enum { TELL_US = 1000 * 1000 };
+    if (!thread_cond_wait_until(&l->changed, &l->lock, clock_us() + TELL_US))
+        lane_times_idle_on(&l->times);
+}
+
 /* The next slot, once the borrowed spans of the gradient slab are back; false: stop. */
 static bool next_slot(lane *l)
 {
@@ -334,7 +342,7 @@ static bool next_slot(lane *l)
     while (!l->stop && (!l->n || l->n_borrowed || atomic_load(&l->cancel))) {
         if (l->n)
             lane_times_given(&l->times);
-        pthread_cond_wait(&l->changed, &l->lock);
+        wait_for_work(l);
     }
     bool go = !l->stop;
     if (go) {
@@ -344,7 +352,7 @@ static bool next_slot(lane *l)
         l->busy = true;
     }
     pthread_mutex_unlock(&l->lock);
-    lane_times_idle_end(&l->times, l->now.step, l->now.free_us);
+    lane_times_idle_end(&l->times, l->now.step, go ? l->now.free_us : 0);
     return go;
 }
 
@@ -393,7 +401,7 @@ status lane_create(const lane_options *options, lane **ret, error *err)
     l->times.weights = options->shared.weights;
     snprintf(l->name, sizeof l->name, "lane.%d", options->index);
     pthread_mutex_init(&l->lock, NULL);
-    pthread_cond_init(&l->changed, NULL);
+    thread_cond_init(&l->changed);
     status st = thread_start(&l->thread, l->name, lane_run, l, err);
     l->started = st == OK;
     if (st == OK) {

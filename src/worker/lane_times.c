@@ -18,10 +18,27 @@ static void wait_end(const lane_times *t, recorder_kind what, int depth, int64_t
 
 void lane_times_idle(lane_times *t)
 {
-    t->begin_us = clock_us();
+    t->begin_us = t->counted_us = clock_us();
     t->held_us = t->weights ? weights_view_held_us(t->weights) : 0;
     t->given_us = 0;
     RECORDER_BEGIN(0, .kind = EVENT_IDLE, .lane = t->lane, .step = -1, .at_us = t->begin_us);
+}
+
+void lane_times_idle_on(lane_times *t)
+{
+    enum { NO_STEP = -2 };  /* which no step follows */
+    int64_t now = clock_us();
+    if (!t->has_begun && !counter_get(COUNTER_WORKER_SLOTS))
+        return;
+    counter_add(COUNTER_WORKER_IDLE, now - t->counted_us);
+    t->counted_us = now;
+    if (t->has_begun)
+        return;
+    counter_add(COUNTER_WORKER_STARTING, now - t->begin_us);
+    t->has_begun = true;
+    t->begin_us = now;
+    t->step = NO_STEP;
+    t->held_us = t->weights ? weights_view_held_us(t->weights) : 0;
 }
 
 void lane_times_given(lane_times *t)
@@ -55,7 +72,7 @@ void lane_times_idle_end(lane_times *t, int64_t step, int64_t free_us)
     int64_t now = clock_us();
     wait_end(t, EVENT_IDLE, 0, t->begin_us, now);
     t->untaken_us = t->given_us ? now - t->given_us : 0;
-    counter_add(COUNTER_WORKER_IDLE, now - t->begin_us);
+    counter_add(COUNTER_WORKER_IDLE, now - t->counted_us);
     count_without(t, now - t->untaken_us, step, free_us);
     t->has_begun = true;
 }

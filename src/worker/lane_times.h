@@ -20,6 +20,7 @@ typedef struct lane_times {
     int64_t step, batch, examples;  /* of the slot */
     int32_t slot, variant;          /* which it is; by which it is computed, if it is traced */
     int64_t begin_us;               /* of it, or of being idle */
+    int64_t counted_us;             /* until then being idle is counted */
     int64_t waited_us;              /* in it, for weights: says nothing about this lane */
     int64_t loaded_us;              /* in it, for examples */
     int64_t since_us;               /* since then it computes, or waits... */
@@ -35,6 +36,8 @@ typedef struct lane_times {
 } lane_times;
 
 void lane_times_idle(lane_times *t);
+/* It still is: so far that is counted. A lane of a worker that computes begins with it, though it has had no slot. */
+void lane_times_idle_on(lane_times *t);
 /* A slot is there; but gradients of the last one are not taken yet. */
 void lane_times_given(lane_times *t);
 /* As a slot of that step is begun; as of lane_slot. */

@@ -99,7 +99,7 @@ double explain_busy_s(const json_t *worker)
     return explain_slot_s(worker) + (slots > 0 ? time_figure(figures, COUNTER_WORKER_LOADING) / slots : 0);
 }
 
-/* Who waits least for others. */
+/* Who waits least for others, of those that compute. */
 static const json_t *least_waiting(const explain_facts *f)
 {
     const json_t *found = NULL, *o;
@@ -107,7 +107,7 @@ static const json_t *least_waiting(const explain_facts *f)
     for (size_t i = 0; f->workers > 1 && (o = explain_worker(f, i)); i++) {
         time_shares t = explain_worker_own(f, o);
         double waits = time_share_of(&t, SHARE_STRAGGLERS);
-        if (t.lane_s <= 0 || waits >= least)
+        if (explain_slot_s(o) <= 0 || waits >= least)
             continue;
         least = waits;
         found = o;

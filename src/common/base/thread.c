@@ -53,6 +53,21 @@ static void block_signals(sigset_t *ret_before)
     pthread_sigmask(SIG_SETMASK, &others, ret_before);
 }
 
+void thread_cond_init(pthread_cond_t *c)
+{
+    pthread_condattr_t as_clock_us;
+    pthread_condattr_init(&as_clock_us);
+    pthread_condattr_setclock(&as_clock_us, CLOCK_MONOTONIC);
+    pthread_cond_init(c, &as_clock_us);
+    pthread_condattr_destroy(&as_clock_us);
+}
+
+bool thread_cond_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, int64_t until_us)
+{
+    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    return pthread_cond_timedwait(c, lock, &until) == 0;
+}
+
 status thread_start(pthread_t *ret, const char *task, void *(*run)(void *), void *arg, error *err)
 {
     start *s = xmalloc(sizeof *s);

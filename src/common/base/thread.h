@@ -8,10 +8,17 @@
 #include "common/base/error.h"
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* `task` names the thread's log lines (kept by reference) and, cut to 15 bytes, the thread. */
 MUST_USE status thread_start(pthread_t *ret, const char *task, void *(*run)(void *), void *arg,
                              error *err);
+
+/* A condition whose waits may have a limit. */
+void thread_cond_init(pthread_cond_t *c);
+/* Until somebody wakes it, or the moment by clock_us; false: that is there. */
+bool thread_cond_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, int64_t until_us);
 
 /* From now on the calling thread leaves the processor to every other that wants it. */
 void thread_give_way(void);

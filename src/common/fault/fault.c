@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A clause of this task's, and how often its message has passed. */
@@ -84,9 +83,8 @@ static void *run_clock(void *arg)
     pthread_mutex_lock(&f->lock);
     while (!f->is_ending && (s = next_timed(f))) {
         int64_t due_us = f->begin_us + s->clause->at_us;
-        struct timespec due = {.tv_sec = due_us / 1000000, .tv_nsec = due_us % 1000000 * 1000};
         if (clock_us() < due_us) {
-            pthread_cond_timedwait(&f->end, &f->lock, &due);
+            (void)thread_cond_wait_until(&f->end, &f->lock, due_us);
             continue;
         }
         pthread_mutex_unlock(&f->lock);
@@ -143,11 +141,7 @@ status fault_begin(const fault_plan *plan, task who, int life, fault **ret, erro
         if (fault_concerns(&plan->clauses[i], who, life))
             add_shot(f, &plan->clauses[i]);
     pthread_mutex_init(&f->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&f->end, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    thread_cond_init(&f->end);
     tell_plan(f, plan, life);
     status st = OK;
     if (next_timed(f)) {

@@ -1,16 +1,16 @@
 #include "master/profile/trace_writer.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/thread.h"
 #include "master/profile/trace_json.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { LEAVE_S = 3 };
+enum { LEAVE_US = 3 * 1000 * 1000 };
 
 /* What a process told, or, with `why`, that it did not. */
 typedef struct item {
@@ -140,11 +140,7 @@ status trace_writer_create(const char *path, trace_window window, trace_writer *
     trace_writer *w = xcalloc(1, sizeof *w);
     *w = (trace_writer){.path = xstrdup(path), .beside = fs_beside(path), .steps = window};
     pthread_mutex_init(&w->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    thread_cond_init(&w->changed);
     status st = thread_start(&w->thread, "trace", trace_writer_run, w, err);
     if (st != OK)
         trace_writer_free(w);
@@ -156,13 +152,11 @@ status trace_writer_create(const char *path, trace_window window, trace_writer *
 /* Whether it ends soon. Else what it needs is its own from now on. */
 static bool stop_thread(trace_writer *w)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += LEAVE_S;
+    int64_t until = clock_us() + LEAVE_US;
     pthread_mutex_lock(&w->lock);
     w->stop = true;
     pthread_cond_broadcast(&w->changed);
-    while (!w->is_over && pthread_cond_timedwait(&w->changed, &w->lock, &until) == 0)
+    while (!w->is_over && thread_cond_wait_until(&w->changed, &w->lock, until))
         continue;
     bool is_over = w->is_over;
     w->is_left = !is_over;

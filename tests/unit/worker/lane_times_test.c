@@ -29,7 +29,7 @@ static counts idle_until(int64_t step, int64_t free_us)
     lane_times t = {.lane = 0, .step = 7, .has_begun = true};
     counts before = now();
     lane_times_idle(&t);
-    t.begin_us = clock_us() - IDLE_US;
+    t.begin_us = t.counted_us = clock_us() - IDLE_US;
     lane_times_idle_end(&t, step, free_us ? t.begin_us + free_us : 0);
     counts c = now();
     return (counts){c.lanes - before.lanes, c.wire - before.wire, c.idle - before.idle};
@@ -66,12 +66,54 @@ static void a_step_without_a_slot(void **state)
     expect_idle_alone(idle_until(9, IDLE_US / 5));
 }
 
+/* What has not ended counts already; and once it ends, not once more. */
+static void while_it_goes_on(void **state)
+{
+    (void)state;
+    lane_times t = {.lane = 0, .step = 7, .has_begun = true};
+    counts before = now();
+    lane_times_idle(&t);
+    t.begin_us = t.counted_us = clock_us() - IDLE_US;
+    lane_times_idle_on(&t);
+    assert_in_range(now().idle - before.idle, IDLE_US, 2 * IDLE_US);
+    lane_times_idle_end(&t, 8, t.begin_us + IDLE_US / 5);
+    counts after = now();
+    assert_in_range(after.idle - before.idle, IDLE_US, 2 * IDLE_US);
+    assert_int_equal(after.lanes - before.lanes, IDLE_US / 5);
+    assert_int_equal(after.idle - before.idle, after.lanes - before.lanes + after.wire - before.wire);
+}
+
+/* A lane that never gets a slot: until its worker has computed one it begins, and from then on it is idle. */
+static void without_any_slot(void **state)
+{
+    (void)state;
+    lane_times t = {.lane = 1};
+    int64_t starting = counter_get(COUNTER_WORKER_STARTING);
+    counts before = now();
+    counter_set(COUNTER_WORKER_SLOTS, 0);
+    lane_times_idle(&t);
+    t.begin_us = t.counted_us = clock_us() - IDLE_US;
+    lane_times_idle_on(&t);
+    assert_int_equal(now().idle, before.idle);
+    counter_set(COUNTER_WORKER_SLOTS, 1);
+    lane_times_idle_on(&t);
+    assert_int_equal(now().idle - before.idle, counter_get(COUNTER_WORKER_STARTING) - starting);
+    t.begin_us = t.counted_us -= IDLE_US;
+    lane_times_idle_end(&t, 9, t.begin_us);
+    counts after = now();
+    assert_in_range(after.idle - before.idle - (counter_get(COUNTER_WORKER_STARTING) - starting), IDLE_US, 2 * IDLE_US);
+    assert_int_equal(after.wire, before.wire);
+    assert_int_equal(after.lanes, before.lanes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_one_step_to_the_next),
         cmocka_unit_test(after_slots_were_dropped),
         cmocka_unit_test(a_step_without_a_slot),
+        cmocka_unit_test(while_it_goes_on),
+        cmocka_unit_test(without_any_slot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,11 +9,12 @@
 #include "backend/cuda/device/gpu.h"
 #include "backend/cuda/library/api.h"
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct backend_group {
     int32_t n;
@@ -125,12 +126,8 @@ static void group_destroy(backend_group **g)
 /* Under the lock. */
 static void wait_for_calls(backend_group *g)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += GRACE_MS * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    while (g->n_calls && pthread_cond_timedwait(&g->quiet, &g->lock, &until) == 0)
+    int64_t until = clock_us() + GRACE_MS * 1000;
+    while (g->n_calls && thread_cond_wait_until(&g->quiet, &g->lock, until))
         ;
 }
 
@@ -150,11 +147,7 @@ static void group_abort(backend_group *g)
 
 static void init_lock(backend_group *g)
 {
-    pthread_condattr_t a;
-    pthread_condattr_init(&a);
-    pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
-    pthread_cond_init(&g->quiet, &a);
-    pthread_condattr_destroy(&a);
+    thread_cond_init(&g->quiet);
     pthread_mutex_init(&g->lock, NULL);
 }
 

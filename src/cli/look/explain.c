@@ -4,6 +4,7 @@
 #include "cli/look/explain_text.h"
 #include "cli/look/explain_waits.h"
 #include "cli/look/job_view.h"
+#include "cli/look/place.h"
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
@@ -98,26 +99,44 @@ static status explain(const args *a, const job_view *v, error *err)
     return st;
 }
 
-static int run(const args *a, error *err)
+static status explain_dir(const args *a, const char *dir, error *err)
 {
     job_view v;
-    status st = job_view_open(a->operands[0], &v, err);
-    if (st == OK) {
-        st = explain(a, &v, err);
-        job_view_close(&v);
-    }
+    TRY(job_view_open(dir, &v, err));
+    status st = explain(a, &v, err);
+    job_view_close(&v);
+    return st;
+}
+
+/* Over there it is this very command. */
+static status explain_there(const args *a, const place *p, error *err)
+{
+    if (!place_is_ssh(p))
+        return FAIL(err, E_USAGE, "'%s' tells less than is needed: name the job dir, or ssh://HOST/DIR", place_word(p));
+    return place_become(p, (const char *[]){"explain", args_has(a, "json") ? "--json" : NULL, NULL},
+                        (const char *[]){NULL}, err);
+}
+
+static int run(const args *a, error *err)
+{
+    place *p = NULL;
+    status st = place_open(a, a->operands[0], &p, err);
+    if (st == OK)
+        st = place_dir(p) ? explain_dir(a, place_dir(p), err) : explain_there(a, p, err);
     if (st != OK)
         error_prepend(err, "explain");
+    place_close(&p);
     return status_exit_code(st);
 }
 
 static const flag flags[] = {
     {"json", 0, FLAG_SWITCH, NULL, "Output", "Print JSON, for programs.", 0, 0},
+    PLACE_FLAGS,
 };
 
 const command command_explain = {
     .name = "explain",
-    .operands = "JOB_DIR",
+    .operands = "JOB_DIR|ssh://HOST/DIR",
     .min_operands = 1,
     .max_operands = 1,
     .summary = "What bounds a job, and who holds it up: where the time of its lanes goes, and what to try.",

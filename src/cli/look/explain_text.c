@@ -30,8 +30,9 @@ void explain_shares_text(const explain_facts *f, buf *ret)
 
 static void say_bound(const explain_facts *f, time_share bound, buf *ret)
 {
-    buf_addf(ret, "What bounds this job is %s: of the %.3g s that its %lld lane%s had, %.1f %% went to %s.",
-             time_share_rows[bound].key, f->shares.lane_s, (long long)f->lanes, f->lanes == 1 ? "" : "s",
+    int digits = f->shares.lane_s < 100 ? 2 : 0;
+    buf_addf(ret, "What bounds this job is %s: of the %.*f s that its %lld lane%s had, %.1f %% went to %s.",
+             time_share_rows[bound].key, digits, f->shares.lane_s, (long long)f->lanes, f->lanes == 1 ? "" : "s",
              0.1 * f->tenths[bound], time_share_rows[bound].words);
 }
 

@@ -4,7 +4,9 @@
 #include "cli/look/place_internal.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/base/json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +96,14 @@ const char *place_dir(const place *p)
 const char *place_word(const place *p)
 {
     return p->word;
+}
+
+void place_print_json(const json_t *list)
+{
+    buf text = BUF_INIT;
+    json_pretty(json_array_size(list) == 1 ? json_array_get(list, 0) : list, &text);
+    fputs(text.data, stdout);
+    buf_fini(&text);
 }
 
 bool place_is_ssh(const place *p)

@@ -33,6 +33,9 @@ const char *place_dir(const place *p);
  * tells of it, in the words of what was asked. */
 MUST_USE status place_look(place *p, json_t **ret_list, error *err);
 
+/* On standard output: one job as it is, several as a list. */
+void place_print_json(const json_t *list);
+
 /* Becomes `tequio WORDS... DIR TAIL...` over there; returns only where that fails. Of ssh:// only. */
 MUST_USE status place_become(const place *p, const char *const *words, const char *const *tail, error *err);
 bool place_is_ssh(const place *p);

@@ -5,7 +5,6 @@
 #include "cli/look/status_text.h"
 
 #include "common/base/alloc.h"
-#include "common/base/json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,15 +14,6 @@
 enum { FOLLOW_S = 2 };
 
 #define CLEAR "\033[H\033[J"
-
-/* Of one job as it is, of several a list. */
-static void print_json(const json_t *jobs)
-{
-    buf text = BUF_INIT;
-    json_pretty(json_array_size(jobs) == 1 ? json_array_get(jobs, 0) : jobs, &text);
-    fputs(text.data, stdout);
-    buf_fini(&text);
-}
 
 static void print_text(const json_t *jobs, bool clears)
 {
@@ -56,7 +46,7 @@ static status show(const args *a, place *p, bool clears, bool *ret_runs, error *
     TRYF(place_look(p, &jobs, err), err, "status");
     *ret_runs = any_runs(jobs);
     if (args_has(a, "json"))
-        print_json(jobs);
+        place_print_json(jobs);
     else
         print_text(jobs, clears);
     json_decref(jobs);
@@ -79,7 +69,7 @@ static int run(const args *a, error *err)
 {
     place *p = NULL;
     bool runs;
-    status st = place_open(a, a->operands[0], &p, err);
+    status st = place_open(a, a->n_operands ? a->operands[0] : ".", &p, err);
     if (st != OK)
         error_prepend(err, "status");
     else
@@ -97,14 +87,14 @@ static const flag flags[] = {
 
 const command command_status = {
     .name = "status",
-    .operands = "JOB_DIR|PLACE",
-    .min_operands = 1,
+    .operands = "[JOB_DIR|PLACE]",
+    .min_operands = 0,
     .max_operands = 1,
     .summary = "How a job stands: its progress, its tasks, and what it waits for.",
-    .about = "Looks into the job dir, of a job that runs or of one that has ended. While it runs its master tells "
-             "every two seconds, in JOB_DIR/live.json, how far training is, who is there, who computes which slots of "
-             "a step, which servers act and stand by for which shards, and for whom all wait; if nothing was told for "
-             "ten seconds, that is said.\n\n"
+    .about = "Looks into the job dir, this folder unless one is named, of a job that runs or of one that has ended. "
+             "While it runs its master tells every two seconds, in JOB_DIR/live.json, how far training is, who is "
+             "there, who computes which slots of a step, which servers act and stand by for which shards, and for "
+             "whom all wait; if nothing was told for ten seconds, that is said.\n\n"
              "A job elsewhere is named by its page, HOST:PORT or the address that `tequio page` prints; by "
              "ssh://[USER@]HOST[:PORT]/DIR, where /~/DIR is below the home folder; or by kubernetes://NAME, as `submit "
              "--target kubernetes` knows it. On a host and in a pod this program looks.",

@@ -1,7 +1,7 @@
 #include "cli/look/status_text.h"
 
 #include "cli/inspect/text.h"
-#include "job/progress.h"
+#include "cli/look/live_progress.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,25 +22,13 @@ static void add_time(buf *ret, double seconds)
 
 /* --- training --- */
 
-static void add_training(const json_t *live, buf *ret)
+static void add_training(const json_t *live, bool runs, buf *ret)
 {
     char text[256];
-    int64_t per_epoch = inspect_int(live, "steps_per_epoch"), total = inspect_int(live, "total_steps");
-    if (per_epoch <= 0)
+    progress_state p;
+    if (!live_progress(live, runs, &p))
         return;
-    progress_text(
-        &(progress_state){
-            .step = inspect_int(live, "step"),
-            .total_steps = total,
-            .epoch = inspect_int(live, "step") / per_epoch,
-            .epochs = (total + per_epoch - 1) / per_epoch,
-            .loss = inspect_number(live, "loss", NAN),
-            .accuracy = inspect_number(live, "accuracy", NAN),
-            .rate = inspect_number(live, "learning_rate", NAN),
-            .examples_per_s = inspect_number(live, "examples_per_s", 0),
-            .eta_s = inspect_number(live, "eta_s", -1),
-        },
-        text, sizeof text);
+    progress_text(&p, text, sizeof text);
     buf_addf(ret, "  %s\n", text);
 }
 
@@ -298,7 +286,7 @@ void status_text(const json_t *job, const json_t *live, double now, buf *ret)
     bool runs = strcmp(inspect_str(job, "state"), "running") == 0;
     add_head(job, live, ret);
     if (live)
-        add_training(live, ret);
+        add_training(live, runs, ret);
     add_metrics(job, ret);
     add_checkpoints(job, live, ret);
     if (runs && live)

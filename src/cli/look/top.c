@@ -217,13 +217,32 @@ static status print_once(top *t, error *err)
     return any ? OK : FAIL(err, E_DATA, "top: %s", t->places[0].trouble);
 }
 
+/* Likewise, for programs: all of it, or nothing. */
+static status print_json(const top *t, error *err)
+{
+    json_t *all = json_array();
+    status st = OK;
+    for (int i = 0; st == OK && i < t->n; i++) {
+        json_t *jobs = NULL;
+        st = place_look(t->places[i].at, &jobs, err);
+        if (st != OK)
+            error_prepend(err, "top");
+        json_array_extend(all, jobs);
+        json_decref(jobs);
+    }
+    if (st == OK)
+        place_print_json(all);
+    json_decref(all);
+    return st;
+}
+
 /* Not freed: a look may be under way, and the process ends. */
 static status open_places(const args *a, top *t, error *err)
 {
-    t->n = a->n_operands;
+    t->n = a->n_operands ? a->n_operands : 1;
     t->places = xcalloc((size_t)t->n, sizeof *t->places);
     for (int i = 0; i < t->n; i++) {
-        TRYF(place_open(a, a->operands[i], &t->places[i].at, err), err, "top");
+        TRYF(place_open(a, a->n_operands ? a->operands[i] : ".", &t->places[i].at, err), err, "top");
         t->places[i].word = place_word(t->places[i].at);
     }
     return OK;
@@ -234,23 +253,28 @@ static int run(const args *a, error *err)
     static top t = {.lock = PTHREAD_MUTEX_INITIALIZER};
     status st = open_places(a, &t, err);
     t.table = top_table_new();
-    if (st == OK)
+    if (st == OK && args_has(a, "json"))
+        st = print_json(&t, err);
+    else if (st == OK)
         st = paint_can_move(STDOUT_FILENO) && isatty(STDIN_FILENO) ? run_screen(&t, err) : print_once(&t, err);
     return status_exit_code(st);
 }
 
-static const flag flags[] = {PLACE_FLAGS};
+static const flag flags[] = {
+    {"json", 0, FLAG_SWITCH, NULL, "Output", "Print once, what `status --json` prints of each job.", 0, 0},
+    PLACE_FLAGS,
+};
 
 const command command_top = {
     .name = "top",
-    .operands = "JOB_DIR|PLACE...",
-    .min_operands = 1,
+    .operands = "[JOB_DIR|PLACE...]",
+    .min_operands = 0,
     .max_operands = COMMAND_OPERANDS,
     .summary = "A table of jobs and their tasks, drawn anew every two seconds: processor, memory, rates, waits.",
     .about = "Shows every two seconds how far each job is, for whom it waits, and of each task its state, processor "
              "time (100 is one core), memory, what it does a second (a worker examples, a server updates, a master "
              "reports) and the share of time in which a worker's lanes wait for weights, examples or a slot. A job is "
-             "named by its job dir, or as `tequio status` names those elsewhere.\n\n"
+             "named by its job dir, this folder unless one is, or as `tequio status` names those elsewhere.\n\n"
              "Keys: s sorts tasks by another column, up and down or j and k scroll, p pauses, q quits. Where standard "
              "output is no terminal the table is printed once.",
     .flags = flags,

@@ -1,8 +1,8 @@
 #include "cli/look/top_table.h"
 
 #include "cli/inspect/text.h"
+#include "cli/look/live_progress.h"
 #include "common/base/alloc.h"
-#include "job/progress.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -278,22 +278,15 @@ static void add_tasks(top_table *t, const char *dir, const json_t *live, top_ord
 
 /* --- a job --- */
 
-static void add_progress(const json_t *live, buf *ret)
+/* A line has no room for all. */
+static void add_progress(const json_t *live, bool runs, buf *ret)
 {
     char text[256];
-    long long per_epoch = inspect_int(live, "steps_per_epoch"), total = inspect_int(live, "total_steps");
-    if (per_epoch <= 0)
+    progress_state p;
+    if (!live_progress(live, runs, &p))
         return;
-    progress_text(&(progress_state){.step = inspect_int(live, "step"),
-                                    .total_steps = total,
-                                    .epoch = inspect_int(live, "step") / per_epoch,
-                                    .epochs = (total + per_epoch - 1) / per_epoch,
-                                    .loss = inspect_number(live, "loss", NAN),
-                                    .accuracy = inspect_number(live, "accuracy", NAN),
-                                    .rate = NAN,
-                                    .examples_per_s = inspect_number(live, "examples_per_s", 0),
-                                    .eta_s = inspect_number(live, "eta_s", -1)},
-                  text, sizeof text);
+    p.rate = NAN;
+    progress_text(&p, text, sizeof text);
     buf_addf(ret, "  %s", text);
 }
 
@@ -320,7 +313,7 @@ static void add_job(top_table *t, const json_t *one, top_order order, double now
     bool runs = strcmp(state, "running") == 0;
     buf text = BUF_INIT;
     buf_addf(&text, "%s: %s", dir, state);
-    add_progress(live, &text);
+    add_progress(live, runs, &text);
     add_taken(ret, strcmp(state, "failed") == 0 ? TOP_BAD : TOP_JOB, &text);
     if (!runs)
         return;

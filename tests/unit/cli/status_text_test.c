@@ -122,7 +122,7 @@ static void ended(void **state)
            "a: failed\n"
            "  job 1, start 1\n"
            "  the last start ended: no room\n"
-           "  step 10/40  epoch 2/5  loss 0.2500  rate 0.1  80 examples/s  eta 1:05\n"
+           "  step 10/40  epoch 2/5  loss 0.2500  rate 0.1  80 examples/s\n"
            "  checkpoints none  best 3  an evaluation is awaited\n"
            "the master's last warnings\n"
            "  one\n"

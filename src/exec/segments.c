@@ -55,7 +55,9 @@ static status record_segment(const exec *e, const variant *v, segment *s, error 
     if (e->queued->clock.timed)
         TRY(e->ops->stopwatch->create(e->device, &s->stopwatch, err));
     TRY(record(e, v, s, false, &s->recorded, err));
-    return e->queued->trace.run ? record(e, v, s, true, &s->timed, err) : OK;
+    if (e->queued->trace.run)
+        TRYF(record(e, v, s, true, &s->timed, err), err, "nodes cannot be timed");
+    return OK;
 }
 
 /* The values are zero, which any kernel can work with. */

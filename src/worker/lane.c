@@ -340,8 +340,7 @@ static bool next_slot(lane *l)
     l->busy = false;
     pthread_cond_broadcast(&l->changed);
     while (!l->stop && (!l->n || l->n_borrowed || atomic_load(&l->cancel))) {
-        if (l->n)
-            lane_times_given(&l->times);
+        lane_times_given(&l->times, l->n > 0);
         wait_for_work(l);
     }
     bool go = !l->stop;

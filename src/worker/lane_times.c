@@ -16,9 +16,16 @@ static void wait_end(const lane_times *t, recorder_kind what, int depth, int64_t
         recorder_end(t->lane, what, depth, now);
 }
 
+static int64_t held_since(const lane_times *t)
+{
+    return t->weights ? weights_view_held_us(t->weights) - t->held_us : 0;
+}
+
 void lane_times_idle(lane_times *t)
 {
-    t->begin_us = t->counted_us = clock_us();
+    t->begin_us = clock_us();
+    t->counted_us = 0;
+    t->slots = counter_get(COUNTER_WORKER_SLOTS);
     t->held_us = t->weights ? weights_view_held_us(t->weights) : 0;
     t->given_us = 0;
     RECORDER_BEGIN(0, .kind = EVENT_IDLE, .lane = t->lane, .step = -1, .at_us = t->begin_us);
@@ -27,23 +34,27 @@ void lane_times_idle(lane_times *t)
 void lane_times_idle_on(lane_times *t)
 {
     enum { NO_STEP = -2 };  /* which no step follows */
-    int64_t now = clock_us();
-    if (!t->has_begun && !counter_get(COUNTER_WORKER_SLOTS))
+    int64_t us = clock_us() - t->begin_us, slots = counter_get(COUNTER_WORKER_SLOTS), idle = us - held_since(t);
+    if (slots == t->slots)
         return;
-    counter_add(COUNTER_WORKER_IDLE, now - t->counted_us);
-    t->counted_us = now;
-    if (t->has_begun)
+    t->slots = slots;
+    if (!t->has_begun) {
+        counter_add(COUNTER_WORKER_STARTING, us);
+        t->has_begun = true;
+        t->step = NO_STEP;
+        idle = us;
+    }
+    if (idle <= t->counted_us)
         return;
-    counter_add(COUNTER_WORKER_STARTING, now - t->begin_us);
-    t->has_begun = true;
-    t->begin_us = now;
-    t->step = NO_STEP;
-    t->held_us = t->weights ? weights_view_held_us(t->weights) : 0;
+    counter_add(COUNTER_WORKER_IDLE, idle - t->counted_us);
+    t->counted_us = idle;
 }
 
-void lane_times_given(lane_times *t)
+void lane_times_given(lane_times *t, bool is_given)
 {
-    if (!t->given_us)
+    if (!is_given)
+        t->given_us = 0;
+    else if (!t->given_us)
         t->given_us = clock_us();
 }
 
@@ -52,7 +63,7 @@ void lane_times_given(lane_times *t)
  * is only idle, and so is one whose slots were dropped: its next one is of an earlier step, or the first since. */
 static void count_without(lane_times *t, int64_t until_us, int64_t step, int64_t free_us)
 {
-    int64_t us = until_us - t->begin_us, held = t->weights ? weights_view_held_us(t->weights) - t->held_us : 0;
+    int64_t us = until_us - t->begin_us, held = held_since(t);
     held = held < us ? held : us;
     if (!t->has_begun) {
         counter_add(COUNTER_WORKER_STARTING, us);
@@ -72,7 +83,8 @@ void lane_times_idle_end(lane_times *t, int64_t step, int64_t free_us)
     int64_t now = clock_us();
     wait_end(t, EVENT_IDLE, 0, t->begin_us, now);
     t->untaken_us = t->given_us ? now - t->given_us : 0;
-    counter_add(COUNTER_WORKER_IDLE, now - t->counted_us);
+    t->taken_us = now;
+    counter_add(COUNTER_WORKER_IDLE, now - t->begin_us - t->counted_us);
     count_without(t, now - t->untaken_us, step, free_us);
     t->has_begun = true;
 }
@@ -82,7 +94,7 @@ void lane_times_slot(lane_times *t, int64_t step, uint32_t slot, const step_slot
     int64_t now = clock_us();
     *t = (lane_times){.lane = t->lane, .step = step, .slot = (int32_t)slot, .batch = batch->batch_id,
                       .examples = batch->n, .begin_us = now, .since_us = now, .weights = t->weights,
-                      .has_begun = t->has_begun, .untaken_us = t->untaken_us};
+                      .has_begun = t->has_begun, .untaken_us = t->untaken_us, .taken_us = t->taken_us};
     RECORDER_BEGIN(0, .kind = EVENT_SLOT, .lane = t->lane, .step = step, .a = (int32_t)slot, .c = t->batch,
                    .at_us = now);
 }
@@ -154,7 +166,8 @@ static void count_stall(lane_times *t, int64_t now)
     if (!t->weights || now - t->since_us + t->untaken_us < SHORT_US)
         return;
     weights_view_times(t->weights, t->part, &why, &taking);
-    stall_add(&t->stall, t->untaken_us, t->since_us, now, &why, &taking);
+    const stall_wait wait = {t->untaken_us, t->taken_us, t->since_us, now};
+    stall_add(&t->stall, &wait, &why, &taking);
     t->untaken_us = 0;
 }
 

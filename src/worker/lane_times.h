@@ -20,7 +20,8 @@ typedef struct lane_times {
     int64_t step, batch, examples;  /* of the slot */
     int32_t slot, variant;          /* which it is; by which it is computed, if it is traced */
     int64_t begin_us;               /* of it, or of being idle */
-    int64_t counted_us;             /* until then being idle is counted */
+    int64_t counted_us;             /* of being idle so long is counted */
+    int64_t slots;                  /* that lanes of the process had ended when it was counted last */
     int64_t waited_us;              /* in it, for weights: says nothing about this lane */
     int64_t loaded_us;              /* in it, for examples */
     int64_t since_us;               /* since then it computes, or waits... */
@@ -30,16 +31,18 @@ typedef struct lane_times {
     bool has_begun;                 /* its first slot */
     int64_t held_us;                /* as it became idle: for how long the master had let nobody go on */
     int64_t given_us;               /* when it had a slot, and its gradients were not taken yet; 0: not so */
-    int64_t untaken_us;             /* before this slot that was so for so long; 0 once it is accounted for */
+    int64_t untaken_us;             /* before this slot that was so for so long; 0 once it is accounted for... */
+    int64_t taken_us;               /* ...and until then */
     stall stall;                    /* in this slot, and just before it */
     exec_trace trace;
 } lane_times;
 
 void lane_times_idle(lane_times *t);
-/* It still is: so far that is counted. A lane of a worker that computes begins with it, though it has had no slot. */
+/* It still is. Where others have ended slots since, that is counted so far, as theirs are; not the time in which the
+ * master lets nobody go on, of which the end tells. A lane that has had no slot begins so. */
 void lane_times_idle_on(lane_times *t);
-/* A slot is there; but gradients of the last one are not taken yet. */
-void lane_times_given(lane_times *t);
+/* Whether a slot is there; but gradients of the last one are not taken yet. */
+void lane_times_given(lane_times *t, bool is_given);
 /* As a slot of that step is begun; as of lane_slot. */
 void lane_times_idle_end(lane_times *t, int64_t step, int64_t free_us);
 

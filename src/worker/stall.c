@@ -11,21 +11,28 @@ static int64_t share(int64_t us, int64_t of, int64_t all)
 }
 
 /* The part was there, and gradients were not taken. */
-static int64_t add_untaken(stall *s, int64_t before_us, int64_t to_us, const kv_times *t, const kv_taking *last)
+static int64_t add_untaken(stall *s, const stall_wait *w, const kv_times *t, const kv_taking *last)
 {
-    int64_t untaken = t->came_us && last->took_us > 0 ? within(to_us - t->came_us, before_us) : 0;
+    int64_t untaken = t->came_us && last->took_us > 0 ? within(w->taken_us - t->came_us, w->before_us) : 0;
     int64_t servers = share(untaken, last->server_us, last->took_us);
     s->servers_us += servers;
     s->wire_us += untaken - servers;
     return untaken;
 }
 
-void stall_add(stall *s, int64_t before_us, int64_t from_us, int64_t to_us, const kv_times *t, const kv_taking *last)
+/* The part was there, gradients were taken, and the lane did something else than wait. */
+static int64_t at_work(const stall_wait *w, const kv_times *t)
 {
-    int64_t untaken = add_untaken(s, before_us, to_us, t, last);
-    int64_t unasked = within(t->asked_us - from_us, to_us - from_us);
-    int64_t left = before_us + to_us - from_us - untaken - unasked;
-    int64_t took = within(to_us - untaken - t->asked_us, INT64_MAX);
+    int64_t since = t->came_us > w->taken_us ? t->came_us : w->taken_us;
+    return t->came_us ? within(w->from_us - since, INT64_MAX) : 0;
+}
+
+void stall_add(stall *s, const stall_wait *w, const kv_times *t, const kv_taking *last)
+{
+    int64_t waited = w->to_us - w->from_us, untaken = add_untaken(s, w, t, last);
+    int64_t unasked = within(t->asked_us - w->from_us, waited);
+    int64_t left = w->before_us + waited - untaken - unasked;
+    int64_t took = within(w->to_us - at_work(w, t) - untaken - t->asked_us, INT64_MAX);
     int64_t lanes = within(t->lanes_us, took), servers = within(t->server_us, took - lanes);
     int64_t wire = took - lanes - servers, of_wire = within(left, wire), of_servers = within(left - of_wire, servers);
     int64_t of_lanes = within(left - of_wire - of_servers, lanes), beyond = left - of_wire - of_servers - of_lanes;

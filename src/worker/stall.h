@@ -20,7 +20,12 @@ typedef struct stall {
     int64_t lanes_us, servers_us, wire_us;
 } stall;
 
-/* The lane had waited `before_us` for its gradients to be taken, and from then to then for a part. */
-void stall_add(stall *s, int64_t before_us, int64_t from_us, int64_t to_us, const kv_times *t, const kv_taking *last);
+/* The lane had waited `before_us` for its gradients to be taken, until `taken_us`, and from then to then for a part;
+ * between the two it did something else. */
+typedef struct stall_wait {
+    int64_t before_us, taken_us, from_us, to_us;
+} stall_wait;
+
+void stall_add(stall *s, const stall_wait *w, const kv_times *t, const kv_taking *last);
 
 #endif

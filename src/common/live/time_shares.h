@@ -3,8 +3,9 @@
  *
  * A lane is always at one of these: it computes, loads, waits for weights or is idle. For whom it waits it knows from
  * the parts that it waited for (src/worker/stall.h); for what the master let nobody go on, the master knows. What came
- * before a lane's first slot counts nowhere, nor does what has not ended yet. Of a job, what a worker takes longer for
- * its slots than the others do, while they wait for it, counts as their waiting does.
+ * before the first slot of a lane, or of its worker, counts nowhere, nor does what has not ended yet, but for the time
+ * in which a lane has no slot and others end theirs. Of a job, what a worker takes longer for its slots than the
+ * others do, while they wait for it, counts as their waiting does.
  *
  * Threads: pure functions.
  */

@@ -268,6 +268,8 @@ static int compare(const void *a, const void *b)
         return x->thread < y->thread ? -1 : 1;
     if (x->begin_ns != y->begin_ns)
         return x->begin_ns < y->begin_ns ? -1 : 1;
+    if (trace_is_node(x->e->kind) && trace_is_node(y->e->kind) && x->e->a != y->e->a)
+        return x->e->a < y->e->a ? -1 : 1; /* one of no length begins where the next does */
     if (x->end_ns != y->end_ns)
         return x->end_ns > y->end_ns ? -1 : 1;
     return depth_of(x->e->kind) - depth_of(y->e->kind);

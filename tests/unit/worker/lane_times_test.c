@@ -29,7 +29,7 @@ static counts idle_until(int64_t step, int64_t free_us)
     lane_times t = {.lane = 0, .step = 7, .has_begun = true};
     counts before = now();
     lane_times_idle(&t);
-    t.begin_us = t.counted_us = clock_us() - IDLE_US;
+    t.begin_us = clock_us() - IDLE_US;
     lane_times_idle_end(&t, step, free_us ? t.begin_us + free_us : 0);
     counts c = now();
     return (counts){c.lanes - before.lanes, c.wire - before.wire, c.idle - before.idle};
@@ -66,14 +66,17 @@ static void a_step_without_a_slot(void **state)
     expect_idle_alone(idle_until(9, IDLE_US / 5));
 }
 
-/* What has not ended counts already; and once it ends, not once more. */
+/* What has not ended counts once others have ended slots; and once it ends, not once more. */
 static void while_it_goes_on(void **state)
 {
     (void)state;
     lane_times t = {.lane = 0, .step = 7, .has_begun = true};
     counts before = now();
     lane_times_idle(&t);
-    t.begin_us = t.counted_us = clock_us() - IDLE_US;
+    t.begin_us = clock_us() - IDLE_US;
+    lane_times_idle_on(&t);
+    assert_int_equal(now().idle, before.idle);
+    counter_add(COUNTER_WORKER_SLOTS, 1);
     lane_times_idle_on(&t);
     assert_in_range(now().idle - before.idle, IDLE_US, 2 * IDLE_US);
     lane_times_idle_end(&t, 8, t.begin_us + IDLE_US / 5);
@@ -90,20 +93,34 @@ static void without_any_slot(void **state)
     lane_times t = {.lane = 1};
     int64_t starting = counter_get(COUNTER_WORKER_STARTING);
     counts before = now();
-    counter_set(COUNTER_WORKER_SLOTS, 0);
     lane_times_idle(&t);
-    t.begin_us = t.counted_us = clock_us() - IDLE_US;
+    t.begin_us = clock_us() - IDLE_US;
     lane_times_idle_on(&t);
     assert_int_equal(now().idle, before.idle);
-    counter_set(COUNTER_WORKER_SLOTS, 1);
+    counter_add(COUNTER_WORKER_SLOTS, 1);
     lane_times_idle_on(&t);
-    assert_int_equal(now().idle - before.idle, counter_get(COUNTER_WORKER_STARTING) - starting);
-    t.begin_us = t.counted_us -= IDLE_US;
+    starting = counter_get(COUNTER_WORKER_STARTING) - starting;
+    assert_in_range(starting, IDLE_US, 2 * IDLE_US);
+    assert_int_equal(now().idle - before.idle, starting);
+    t.begin_us -= IDLE_US;
     lane_times_idle_end(&t, 9, t.begin_us);
     counts after = now();
-    assert_in_range(after.idle - before.idle - (counter_get(COUNTER_WORKER_STARTING) - starting), IDLE_US, 2 * IDLE_US);
+    assert_in_range(after.idle - before.idle - starting, IDLE_US, 2 * IDLE_US);
     assert_int_equal(after.wire, before.wire);
     assert_int_equal(after.lanes, before.lanes);
+}
+
+/* Slots that were given are dropped while gradients are not taken: that is no wait for these any more. */
+static void given_and_dropped(void **state)
+{
+    (void)state;
+    lane_times t = {.lane = 0, .step = 7, .has_begun = true};
+    lane_times_idle(&t);
+    lane_times_given(&t, true);
+    assert_true(t.given_us);
+    lane_times_given(&t, false);
+    lane_times_idle_end(&t, 7, 0);
+    assert_int_equal(t.untaken_us, 0);
 }
 
 int main(void)
@@ -114,6 +131,7 @@ int main(void)
         cmocka_unit_test(a_step_without_a_slot),
         cmocka_unit_test(while_it_goes_on),
         cmocka_unit_test(without_any_slot),
+        cmocka_unit_test(given_and_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,8 @@
 static stall of_taken(int64_t before_us, int64_t from_us, int64_t to_us, kv_times t, kv_taking last)
 {
     stall s = {0};
-    stall_add(&s, before_us, from_us, to_us, &t, &last);
+    const stall_wait wait = {before_us, from_us, from_us, to_us};
+    stall_add(&s, &wait, &t, &last);
     assert_int_equal(s.lanes_us + s.servers_us + s.wire_us, before_us + to_us - from_us);
     return s;
 }
@@ -71,6 +72,19 @@ static void gradients_that_are_taken_after_the_part_came(void **state)
     expect(of_taken(0, 900, 1110, came, (kv_taking){.took_us = 1600, .server_us = 1200}), 0, 100, 110);
 }
 
+/* Taken at 1100 after 1000, as the part came; examples were loaded until 3100: that is nobody's. */
+static void what_the_lane_does_between_is_no_wait(void **state)
+{
+    (void)state;
+    stall s = {0};
+    kv_times came = times;
+    came.came_us = 1100;
+    const kv_taking last = {.took_us = 1600, .server_us = 0};
+    const stall_wait wait = {.before_us = 1000, .taken_us = 1100, .from_us = 3100, .to_us = 3100};
+    stall_add(&s, &wait, &came, &last);
+    expect(s, 600, 300, 100);
+}
+
 /* A server tells at most how long it took; more than all of the time is not there. */
 static void more_than_there_was(void **state)
 {
@@ -88,6 +102,7 @@ int main(void)
         cmocka_unit_test(before_it_was_asked_for),
         cmocka_unit_test(gradients_that_were_not_taken),
         cmocka_unit_test(gradients_that_are_taken_after_the_part_came),
+        cmocka_unit_test(what_the_lane_does_between_is_no_wait),
         cmocka_unit_test(more_than_there_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

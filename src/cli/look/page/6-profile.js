@@ -13,7 +13,7 @@ function nestEvents(events) {
     const open = [];
     events.sort((a, b) => a.begin - b.begin || b.end - a.end);
     for (const event of events) {
-        while (open.length && open[open.length - 1] <= event.begin) open.pop();
+        while (open.length && open[open.length - 1] <= event.begin + 1e-3) open.pop(); /* microseconds, in doubles */
         event.depth = Math.min(open.length, PROFILE_DEPTHS - 1);
         open.push(event.end);
     }

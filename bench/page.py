@@ -12,6 +12,7 @@ Prints a line of JSON: medians of the ratios of time and of processor time a ste
 core that the page's process took, and the job's thread that serves figures; and memory in MB after the first pair and at
 the end, of the job, of the page's process, and of the scripts of the open page.
 """
+import contextlib
 import json
 import os
 import re
@@ -48,7 +49,7 @@ class Listener:
     def __init__(self, address):
         self.address, self.stream = address, None
 
-    def open(self):
+    def show(self):
         self.stream = fetch(self.address + "api/events")
         threading.Thread(target=self.listen, args=(self.stream,), daemon=True).start()
 
@@ -61,13 +62,13 @@ class Listener:
         except (OSError, ValueError, AttributeError):
             pass        # it was closed
 
-    def close(self):
+    def hide(self):
         self.stream.close()
 
     def heap(self):
         return None
 
-    def end(self):
+    def close(self):
         pass
 
 
@@ -78,18 +79,18 @@ class Viewer:
         self.address, self.browser = address, Browser(folder)
         self.page = self.browser.open("about:blank", 1440, 900)
 
-    def open(self):
+    def show(self):
         self.page.ask("Page.navigate", url=self.address)
         self.page.until("document.body && Number(document.body.dataset.looks) > 1 && byId('how').textContent === 'live'")
 
-    def close(self):
+    def hide(self):
         self.page.ask("Page.navigate", url="about:blank")
 
     def heap(self):
         self.page.ask("HeapProfiler.collectGarbage")
         return round(self.page.ask("Runtime.getHeapUsage")["usedSize"] / 1e6, 2)
 
-    def end(self):
+    def close(self):
         self.browser.__exit__()
 
 
@@ -106,9 +107,12 @@ def processor_s(pid):
 def http_thread_s(pid):
     """Of the thread that serves figures: libmicrohttpd names it."""
     for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/comm") as name, open(f"/proc/{pid}/task/{task}/schedstat") as ran:
-            if name.read().startswith("MHD"):
-                return int(ran.read().split()[0]) / 1e9
+        try:
+            with open(f"/proc/{pid}/task/{task}/comm") as name, open(f"/proc/{pid}/task/{task}/schedstat") as ran:
+                if name.read().startswith("MHD"):
+                    return int(ran.read().split()[0]) / 1e9
+        except OSError:
+            pass        # a thread that has ended
     return 0.0
 
 
@@ -126,10 +130,12 @@ class Job:
             [TEQUIO, "train", folder + "/config.jsonnet", "-s", folder + "/job", "--progress", "none", "--page=0",
              "--metrics=127.0.0.1:0"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.pid, self.page, self.metrics = self.process.pid, None, None
+
+    def begin(self):
         while not (self.page and self.metrics):
             line = self.process.stderr.readline()
-            if not line:
-                sys.exit("the job ended")
+            if not line or line.startswith("page: it"):
+                sys.exit(f"the job or its page ended: {line}")
             self.page = self.page or next(iter(re.findall(r"^page: (http\S+)", line)), None)
             self.metrics = self.metrics or next(iter(re.findall(r" METRICS (http\S+)", line)), None)
         threading.Thread(target=self.process.stderr.read, daemon=True).start()
@@ -159,12 +165,12 @@ def pair(job, viewer, seconds, opens_first):
     told = {}
     for is_open in (True, False) if opens_first else (False, True):
         if is_open:
-            viewer.open()
+            viewer.show()
         time.sleep(0.5)
         told[is_open] = window(job, seconds / 2, is_open)
         if is_open:
             told["heap"] = viewer.heap()
-            viewer.close()
+            viewer.hide()
     return told
 
 
@@ -192,11 +198,12 @@ def measure(job, viewer, seconds, pair_s):
 def main(minutes=10, pair_s=10, by="listener"):
     with tempfile.TemporaryDirectory() as folder:
         job = Job(folder)
-        viewer = Viewer(job.page, folder + "/browser") if by == "browser" else Listener(job.page)
         try:
-            print(json.dumps({"by": by, **measure(job, viewer, 60 * float(minutes), float(pair_s))}))
+            job.begin()
+            with contextlib.closing(Viewer(job.page, folder + "/browser") if by == "browser" else
+                                    Listener(job.page)) as viewer:
+                print(json.dumps({"by": by, **measure(job, viewer, 60 * float(minutes), float(pair_s))}))
         finally:
-            viewer.end()
             job.process.terminate()
             job.process.wait()
 

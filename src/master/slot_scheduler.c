@@ -85,22 +85,26 @@ static void take_delivered(master *m, const member *from, const wire_head *h, co
     master_say_new_view(m);
 }
 
-/* Whose slots are not on the servers: an event each, and "worker.1 worker.3" for the log. */
+/* Whose slots are not on the servers: an event for each of the first, and "worker.1 worker.3" for the log. */
 static void say_hedges(const master *m)
 {
+    enum { NAMED = 8 };
     char late[256] = "";
-    size_t used = 0;
+    size_t used = 0, n = 0;
     long long step = deal_open_step(m->views.deal);
     for (size_t i = 0; i < m->members.n; i++) {
         const member *one = &m->members.at[i];
         char name[TASK_NAME];
         if (!deal_awaits(m->views.deal, &(view_lane){one->trainer, one->index, 0}))
             continue;
-        master_tell(m, TIMELINE_HEDGE, member_name(one, name),
-                    "is late at step %lld: other lanes compute its slots too", step);
+        member_name(one, name);
+        if (n++ < NAMED)
+            master_tell(m, TIMELINE_HEDGE, name, "is late at step %lld: other lanes compute its slots too", step);
         if (used + TASK_NAME + 1 < sizeof late)
             used += (size_t)snprintf(late + used, sizeof late - used, " %s", name);
     }
+    if (n > NAMED)
+        master_tell(m, TIMELINE_HEDGE, NULL, "%zu more workers are late at step %lld", n - NAMED, step);
     LOG_I("HEDGE", "step=%lld late:%s: other lanes compute their slots too", step, late);
 }
 

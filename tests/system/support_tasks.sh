@@ -18,12 +18,12 @@ trap 'end_tasks; rm -rf "$dir"' EXIT
 # await_that WHAT COMMAND...: until the command succeeds. What takes longer than some seconds is looked for less often: a
 # look costs processes.
 await_that() {
-    what=$1 looks=0 pause=0.02
+    awaited=$1 looks=0 pause=0.02
     shift
     until "$@" 2>/dev/null; do
         looks=$((looks + 1))
         [ "$looks" -lt 200 ] || pause=0.1
-        [ "$looks" -lt $((200 + limit * 10)) ] || show_tasks "not within $limit s: $what"
+        [ "$looks" -lt $((200 + limit * 10)) ] || show_tasks "not within $limit s: $awaited"
         sleep $pause
     done
 }

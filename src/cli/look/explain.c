@@ -48,6 +48,8 @@ static void print_text(const explain_facts *f, const suggestions *s, const json_
     buf_addf(&text, "%s: %s\n", inspect_str(job, "dir"), inspect_str(job, "state"));
     if (f->shares.lane_s > 0)
         add_shares(f, s, &text);
+    else if (*inspect_str(job, "live_trouble"))
+        buf_addf(&text, "  it is not known where its time went: %s\n", inspect_str(job, "live_trouble"));
     if (f->shares.lane_s > 0 && waits)
         buf_adds(&text, "\n");
     if (waits)

@@ -30,9 +30,10 @@ void explain_shares_text(const explain_facts *f, buf *ret)
 
 static void say_bound(const explain_facts *f, time_share bound, buf *ret)
 {
-    int digits = f->shares.lane_s < 100 ? 2 : 0;
-    buf_addf(ret, "What bounds this job is %s: of the %.*f s that its %lld lane%s had, %.1f %% went to %s.",
-             time_share_rows[bound].key, digits, f->shares.lane_s, (long long)f->lanes, f->lanes == 1 ? "" : "s",
+    char seconds[32];
+    snprintf(seconds, sizeof seconds, f->shares.lane_s < 100 ? "%.3g" : "%.0f", f->shares.lane_s);
+    buf_addf(ret, "What bounds this job is %s: of the %s s that its %lld lane%s had, %.1f %% went to %s.",
+             time_share_rows[bound].key, seconds, (long long)f->lanes, f->lanes == 1 ? "" : "s",
              0.1 * f->tenths[bound], time_share_rows[bound].words);
 }
 

@@ -13,7 +13,7 @@ bool live_progress(const json_t *live, bool runs, progress_state *ret)
         .step = inspect_int(live, "step"),
         .total_steps = total,
         .epoch = inspect_int(live, "step") / per_epoch,
-        .epochs = (total + per_epoch - 1) / per_epoch,
+        .epochs = total / per_epoch + (total % per_epoch > 0),
         .loss = inspect_number(live, "loss", NAN),
         .accuracy = inspect_number(live, "accuracy", NAN),
         .rate = inspect_number(live, "learning_rate", NAN),

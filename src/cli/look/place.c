@@ -47,7 +47,7 @@ static status check_flags(const args *a, place_kind kind, const char *word, erro
         {"token-file", PLACE_PAGE, "a page's address"},
         {"certificate", PLACE_PAGE, "a page's address"},
     };
-    for (size_t i = 0; a->n_operands == 1 && i < COUNT_OF(flags); i++)
+    for (size_t i = 0; a->n_operands <= 1 && i < COUNT_OF(flags); i++)
         if (args_has(a, flags[i].flag) && flags[i].kind != kind)
             return FAIL(err, E_USAGE, "--%s is for %s; this is '%s'", flags[i].flag, flags[i].where, word);
     return OK;

@@ -97,11 +97,12 @@ static const char *colour_of(top_style style)
 /* A job's line without the fields that tell least, where all of them do not fit; otherwise as it is. */
 static const char *fitted(const top_line *line, int columns, char ret[PROGRESS_LINE])
 {
-    bool has_fields = line->style == TOP_JOB && strlen(line->text) < PROGRESS_LINE;
+    int room = columns - 1; /* screen_draw leaves the last column */
+    bool has_fields = line->style == TOP_JOB && strlen(line->text) < PROGRESS_LINE && room > 0;
     if (!has_fields)
         return line->text;
-    progress_fit(line->text, columns, ret, PROGRESS_LINE);
-    return strlen(ret) < (size_t)columns ? ret : line->text; /* cut, maybe within a character */
+    progress_fit(line->text, room, ret, PROGRESS_LINE);
+    return strlen(ret) <= (size_t)room ? ret : line->text; /* cut, maybe within a character */
 }
 
 /* The lines from `first` on, which stays within them. */

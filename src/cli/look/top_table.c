@@ -317,8 +317,12 @@ static void add_job(top_table *t, const json_t *one, top_order order, double now
     add_taken(ret, strcmp(state, "failed") == 0 ? TOP_BAD : TOP_JOB, &text);
     if (!runs)
         return;
-    if (!live)
+    if (*inspect_str(job, "live_trouble")) {
+        buf_addf(&text, "  what was told last cannot be read: %s", inspect_str(job, "live_trouble"));
+        add_taken(ret, TOP_BAD, &text);
+    } else if (!live) {
         top_lines_add(ret, TOP_PLAIN, "  nothing is told of its tasks yet");
+    }
     add_waits(live, now, ret);
     add_tasks(t, dir, live, order, ret);
 }

@@ -141,7 +141,7 @@ static void a_late_worker(void **state)
     buf said[EXPLAIN_SENTENCES] = {BUF_INIT};
     explain_sentences(&s.facts, &s.tries, said);
     static const char *const want[EXPLAIN_SENTENCES] = {
-        "What bounds this job is stragglers: of the 16.00 s that its 2 lanes had, 75.0 % went to waiting for the "
+        "What bounds this job is stragglers: of the 16 s that its 2 lanes had, 75.0 % went to waiting for the "
         "gradients of other lanes.",
         "Then come compute with 25.0 %.",
         "The late one is worker.1 on h1, which waits for others in 0.0 % of its time and spends most of it with "

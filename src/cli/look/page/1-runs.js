@@ -202,6 +202,8 @@ function runTile(run) {
         tile.append(element("p", `validation  ${someFigures(evaluated,
             ["step", "epochs_done", "examples", "seconds"])}`));
     if (run.trouble) tile.append(element("p", `what is shown is old: ${run.trouble}`, "bad-word"));
+    if (job.live_trouble)
+        tile.append(element("p", `what was told last cannot be read: ${job.live_trouble}`, "bad-word"));
     if (job.end) tile.append(element("p", job.end, "bad-word"));
     return tile;
 }

@@ -69,40 +69,84 @@ static status sagemaker_spec(json_t **ret, error *err)
 
 /* --- Google's clouds --- */
 
-/* Of AI Platform's TrainingInput, whose numbers may be text. */
-static int32_t evaluators_of_job(const char *text)
+static status check_evaluators(const char *where, int64_t n, error *err)
 {
-    static const char *const keys[] = {"evaluatorCount", "evaluator_count"};
-    json_t *job = NULL;
-    json_int_t n = 0;
-    if (json_parse(text, strlen(text), "job", E_CONFIG, &job, NULL) != OK)
-        return 0;
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        const json_t *count = json_object_get(job, keys[i]);
-        n += json_is_string(count) ? atoi(json_string_value(count)) : json_integer_value(count);
-    }
-    json_decref(job);
-    return n == 1; /* more than one is nothing that can be run */
+    if (n <= 1)
+        return OK;
+    return FAIL(err, E_CONFIG, "%s: %lld evaluators: a job has one at most, which evaluates all checkpoints", where,
+                (long long)n);
 }
 
-static int32_t evaluators_of_spec(const char *text)
+/* Of AI Platform's TrainingInput, whose numbers may be text. */
+static status evaluators_of_job(const char *text, int32_t *ret, error *err)
+{
+    static const struct {
+        const char *key, *where;
+    } counts[] = {{"evaluatorCount", "TF_CONFIG: job.evaluatorCount"},
+                  {"evaluator_count", "TF_CONFIG: job.evaluator_count"}};
+    json_t *job = NULL;
+    status st = OK;
+    *ret = 0;
+    if (!text || json_parse(text, strlen(text), "job", E_CONFIG, &job, NULL) != OK)
+        return OK;
+    for (size_t i = 0; i < COUNT_OF(counts) && st == OK; i++) {
+        const json_t *count = json_object_get(job, counts[i].key);
+        const char *digits = json_string_value(count);
+        int64_t n = digits ? strtoll(digits, NULL, 10) : json_integer_value(count);
+        st = check_evaluators(counts[i].where, n, err);
+        *ret = *ret || n == 1;
+    }
+    json_decref(job);
+    return st;
+}
+
+/* By Vertex AI's name, or AI Platform's. */
+static status check_spec_evaluators(const char *text, error *err)
+{
+    static const struct {
+        const char *name, *where;
+    } jobs[] = {{"workerpool3", "CLUSTER_SPEC: cluster.workerpool3"}, {"evaluator", "CLUSTER_SPEC: cluster.evaluator"}};
+    json_t *spec = NULL;
+    status st = OK;
+    if (json_parse(text, strlen(text), "CLUSTER_SPEC", E_CONFIG, &spec, NULL) != OK)
+        return OK;
+    for (size_t i = 0; i < COUNT_OF(jobs) && st == OK; i++) {
+        const json_t *job = json_object_get(json_object_get(spec, "cluster"), jobs[i].name);
+        st = check_evaluators(jobs[i].where, (int64_t)(json_array_size(job) + json_object_size(job)), err);
+    }
+    json_decref(spec);
+    return st;
+}
+
+/* What is otherwise no description of a cluster is ignored: TF_CONFIG is one. */
+static status evaluators_of_spec(const char *text, int32_t *ret, error *err)
 {
     cluster *c = NULL;
-    if (!text || cluster_from_cluster_spec(text, &c, NULL) != OK)
-        return 0;
-    int32_t n = c->jobs[ROLE_EVALUATOR].n;
+    *ret = 0;
+    if (!text)
+        return OK;
+    TRY(check_spec_evaluators(text, err));
+    if (cluster_from_cluster_spec(text, &c, NULL) != OK)
+        return OK;
+    *ret = c->jobs[ROLE_EVALUATOR].n;
     cluster_destroy(&c);
-    return n;
+    return OK;
 }
 
 /* AI Platform and Vertex AI leave evaluators out of TF_CONFIG's cluster, of which they are no part;
- * that there are some is in the job that it carries, or in CLUSTER_SPEC beside it. */
+ * that there is one is in the job that it carries, or in CLUSTER_SPEC beside it. */
 static status read_tf_config(const char *text, const char *beside, cluster **ret, error *err)
 {
+    int32_t of_job = 0, of_spec = 0;
     TRY(cluster_from_tf_config(text, ret, err));
-    if ((*ret)->job_json)
-        cluster_add_evaluators(*ret, evaluators_of_job((*ret)->job_json));
-    cluster_add_evaluators(*ret, evaluators_of_spec(beside));
+    status st = evaluators_of_job((*ret)->job_json, &of_job, err);
+    if (st == OK)
+        st = evaluators_of_spec(beside, &of_spec, err);
+    if (st != OK) {
+        cluster_destroy(ret);
+        return st;
+    }
+    cluster_add_evaluators(*ret, of_job || of_spec);
     return OK;
 }
 

@@ -255,8 +255,8 @@ static const flag submit_flags[] = {
      "of a cluster. slurm: a process of nodes that Slurm allots. ssh: of hosts that ssh reaches.",
      0, 0},
     {"scale-down", 0, FLAG_TEXT, "MxWxP", WHERE,
-     "Fewer tasks of the same roles: master, workers, parameter servers, as 1x2x1; a fourth number "
-     "is evaluators.",
+     "Fewer tasks of the same roles: master, workers, parameter servers, as 1x2x1; a fourth number, "
+     "0 or 1, is the evaluator.",
      0, 0},
     {"start-port", 0, FLAG_COUNT, "PORT", WHERE,
      "Listen on this port and the following ones, instead of free ones (local), 27182 (ssh; compose, where all "

@@ -81,7 +81,7 @@ static status take_evaluators(job *j, job_pool *p, const doc_node *count, arena 
                         p->count);
     char at[512];
     document_where(count, at, sizeof at);
-    job_warn(j, memory, "%s: one of %" PRId64 " evaluators stays: it evaluates all checkpoints", at, p->count);
+    job_warn(j, memory, "%s: of %" PRId64 " evaluators one may stay: it evaluates all checkpoints", at, p->count);
     p->count = 1;
     return OK;
 }

@@ -247,11 +247,11 @@ void graph_follow_leased_pulls(wait_graph *g, int at, const recording *r)
     free(pulls);
 }
 
-/* The lowest batch comes first, and two may have it. */
+/* The lowest batch comes first, and two may have it. Some batch is always out: a master that was only asked does not
+ * wait for it, unless a lane that finds none waits for the master. */
 void graph_follow_leases(wait_graph *g, int at, const recording *r)
 {
-    (void)r;
-    bool speaks = graph_speaking(g, at);
-    for (size_t i = 0; speaks && i < g->n_leases && g->leases[i].batch == g->leases[0].batch; i++)
+    bool waits = graph_speaking(g, at) && r->head.reason == RECORDING_WAIT;
+    for (size_t i = 0; waits && i < g->n_leases && g->leases[i].batch == g->leases[0].batch; i++)
         follow_measured(g, at, &g->leases[i]);
 }

@@ -287,6 +287,54 @@ static void test_a_master_that_has_left_nothing(void **state)
     told_text_says_not("computes batch 117");
 }
 
+/* --- nobody waits --- */
+
+/* Asked by SIGUSR1: batches are out, of which the lowest is the slower worker's. */
+static written the_asked_master(void)
+{
+    written w = the_master();
+    w.head.reason = RECORDING_SIGNAL;
+    return w;
+}
+
+static written a_computing_worker(void)
+{
+    written w = written_by(ROLE_WORKER, 0, RECORDING_SIGNAL);
+    written_is_in(&w, EVENT_SLOT, 0, BATCH, 0, 0.02);
+    return w;
+}
+
+static void test_async_nobody_waits(void **state)
+{
+    (void)state;
+    written master = the_asked_master(), busy = a_computing_worker();
+    written server = written_by(ROLE_PS, 0, RECORDING_SIGNAL);
+    leave_all(master, busy, server, the_awaited());
+    told_text_says("  nobody holds up the others");
+    told_text_says_not("waits for what was measured");
+    told_text_says_not("computes batch 117");
+    master.head.reason = RECORDING_WAIT; /* worker.1 is late */
+    leave_all(master, busy, server, the_awaited());
+    told_holds_up("worker.1", "computes batch 117", 1);
+}
+
+/* It is stopped, and the others have batches; then a lane finds none. */
+static void test_async_nobody_waits_for_one_that_is_stopped(void **state)
+{
+    (void)state;
+    written master = the_asked_master(), busy = a_computing_worker();
+    written idle = written_by(ROLE_WORKER, 0, RECORDING_SIGNAL);
+    written_leave(&master, "master.0.bin");
+    written_leave(&busy, "worker.0.bin");
+    told_text_says("  nobody holds up the others");
+    written_says(&master, EVENT_RECEIVED, WIRE_REPORT, WORKER_0, 0, BATCH, 2);
+    written_is_in(&idle, EVENT_IDLE, 0, -1, 0, 2);
+    written_leave(&master, "master.0.bin");
+    written_leave(&idle, "worker.0.bin");
+    told_holds_up("worker.1", "has written nothing: it hangs or is stopped", 2);
+    told_text_says("  master.0     waits for what was measured of batch 117, of worker.1, since 12.0 s\n");
+}
+
 /* --- a lane without a batch --- */
 
 static written idle_worker(void)
@@ -364,6 +412,8 @@ int main(void)
         cmocka_unit_test_setup(test_a_lease_that_was_lost, written_set_up),
         cmocka_unit_test_setup(test_a_lease_of_another_era, written_set_up),
         cmocka_unit_test_setup(test_a_master_that_has_left_nothing, written_set_up),
+        cmocka_unit_test_setup(test_async_nobody_waits, written_set_up),
+        cmocka_unit_test_setup(test_async_nobody_waits_for_one_that_is_stopped, written_set_up),
         cmocka_unit_test_setup(test_a_lane_without_a_batch, written_set_up),
         cmocka_unit_test_setup(test_an_idle_lane_whose_weights_do_not_come, written_set_up),
         cmocka_unit_test_setup(test_a_lane_without_a_batch_before_an_evaluation, written_set_up),

@@ -134,9 +134,7 @@ static bool follow_norms(wait_graph *g, int master, int64_t step, int64_t age_us
 /* What the master lacks for the verdict is the same for all parts. */
 static void follow_verdict(wait_graph *g, const graph_wait *w)
 {
-    bool is_first = true;
-    for (size_t i = 0; i < g->n_waits; i++)
-        is_first = is_first && !(g->waits[i].kind == GRAPH_VERDICT && g->waits[i].step == w->step);
+    bool is_first = !graph_has_wait(g, GRAPH_VERDICT, w->step);
     const recording *r = graph_add_wait(g, w) && is_first ? graph_speaking(g, w->to) : NULL;
     if (!r)
         return;
@@ -219,9 +217,11 @@ static void follow_part(wait_graph *g, graph_wait w)
 
 /* --- the master --- */
 
+/* For what the master lets nobody go on behind a version is the same for all lanes. */
 static void follow_limit(wait_graph *g, const graph_wait *w)
 {
-    const recording *r = graph_add_wait(g, w) ? graph_speaking(g, w->to) : NULL;
+    bool is_first = !graph_has_wait(g, GRAPH_LIMIT, w->step);
+    const recording *r = graph_add_wait(g, w) && is_first ? graph_speaking(g, w->to) : NULL;
     if (!r)
         return;
     if (!graph_follow_holds(g, w->to, INT64_MAX))

@@ -40,6 +40,14 @@ bool graph_add_wait(wait_graph *g, const graph_wait *w)
     return true;
 }
 
+bool graph_has_wait(const wait_graph *g, graph_wait_kind kind, int64_t step)
+{
+    for (size_t i = 0; i < g->n_waits; i++)
+        if (g->waits[i].kind == kind && g->waits[i].step == step)
+            return true;
+    return false;
+}
+
 void graph_add_end(wait_graph *g, int at, int64_t age_us, const char *format, ...)
 {
     char words[GRAPH_WORDS];

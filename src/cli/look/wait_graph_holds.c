@@ -25,13 +25,16 @@ static bool follow_cuts(wait_graph *g, int master, const recording *r, int64_t u
     bool any = false;
     for (size_t i = 0; i < g->of->n_tasks; i++) {
         const recorder_event *asked = NULL;
-        for (uint32_t k = 0; k < r->head.n_events; k++) {
+        for (uint32_t k = 0; k < r->head.n_events && g->of->tasks[i].task.role == ROLE_PS; k++) {
             const recorder_event *e = &r->events[k];
-            bool is_its = g->of->tasks[i].task.role == ROLE_PS && graph_peer(g, r, (uint32_t)e->b) == (int)i;
-            if (is_its && e->kind == EVENT_SENT && e->a == WIRE_CUT && e->step <= until)
-                asked = asked && asked->step == e->step ? asked : e;
-            else if (is_its && e->kind == EVENT_RECEIVED && e->a == WIRE_CUT_DONE && asked && asked->step <= e->step)
+            bool asks = e->kind == EVENT_SENT && e->a == WIRE_CUT && e->step <= until;
+            bool is_end = e->kind == EVENT_RECEIVED && e->a == WIRE_CUT_DONE && asked && asked->step <= e->step;
+            if ((!asks && !is_end) || graph_peer(g, r, (uint32_t)e->b) != (int)i)
+                continue;
+            if (is_end)
                 asked = NULL;
+            else if (!asked || asked->step != e->step)
+                asked = e;
         }
         if (asked)
             follow_shard(g, master, (int)i, asked->step, recording_age(r, asked->at_us));

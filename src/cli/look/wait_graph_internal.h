@@ -14,6 +14,8 @@ enum { GRAPH_WAITS_MOST = 4096, GRAPH_DEPTH_MOST = 64 };
 
 /* False: it was there, or there are enough. */
 bool graph_add_wait(wait_graph *g, const graph_wait *w);
+/* Somebody waits so for that step: whom it leads to was followed. */
+bool graph_has_wait(const wait_graph *g, graph_wait_kind kind, int64_t step);
 /* The same words of a task are one; age_us -1: not known. */
 void PRINTF_LIKE(4, 5) graph_add_end(wait_graph *g, int at, int64_t age_us, const char *format, ...);
 

@@ -193,10 +193,12 @@ static void follow_measured(wait_graph *g, int master, const recorded_lease *l)
         follow_holder(g, &w, l->lane);
 }
 
-/* There is nothing more to lease before a checkpoint that was reached is written, or what others have is reported. */
+/* There is nothing more to lease before a checkpoint that was reached is written, or what others have is reported; all
+ * lanes that wait wait for the same. */
 static void follow_lease(wait_graph *g, const graph_wait *w)
 {
-    const recording *r = graph_add_wait(g, w) ? graph_speaking(g, w->to) : NULL;
+    bool is_first = !graph_has_wait(g, GRAPH_LEASE, w->step);
+    const recording *r = graph_add_wait(g, w) && is_first ? graph_speaking(g, w->to) : NULL;
     if (!r || graph_follow_holds(g, w->to, recording_steps_done(r)))
         return;
     for (size_t i = 0; i < g->n_leases; i++)

@@ -86,6 +86,19 @@ static bool follow_idle(wait_graph *g, int at, int lane)
     return (last && follow_pushes(g, at, lane, last->step)) || any;
 }
 
+/* It has told the master what was measured; numbers of its reports to servers are others. */
+static bool has_reported(const wait_graph *g, const graph_wait *w)
+{
+    const recording *r = graph_recording(g, w->to);
+    for (uint32_t k = r->head.n_events; k-- > 0;) {
+        const recorder_event *e = &r->events[k];
+        if (e->kind == EVENT_SENT && e->a == WIRE_REPORT && e->step == w->step &&
+            graph_peer(g, r, (uint32_t)e->b) == w->from)
+            return true;
+    }
+    return false;
+}
+
 /* Of whom a batch is awaited: a lane computes its lowest first. */
 static void follow_holder(wait_graph *g, const graph_wait *w, int lane)
 {
@@ -95,6 +108,8 @@ static void follow_holder(wait_graph *g, const graph_wait *w, int lane)
     bool is_computed = recording_computed(r, lane, w->step, 0);
     if (has_batch && (s.slot->step <= w->step || !is_computed))
         follow_lane(g, w->to, lane, &s);
+    else if (w->part < 0 && has_reported(g, w))
+        graph_add_end(g, w->to, -1, "has sent what was measured of batch %lld" GRAPH_UNDERWAY, (long long)w->step);
     else if (!is_computed && !follow_idle(g, w->to, lane))
         graph_add_end(g, w->to, -1, "has not begun batch %lld", (long long)w->step);
     else if (is_computed && (w->part >= 0 || !follow_pushes(g, w->to, lane, w->step)))

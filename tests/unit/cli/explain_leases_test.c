@@ -143,6 +143,25 @@ static void test_who_has_computed_the_batch(void **state)
     told_holds_up("worker.1", "has computed batch 117, and not sent all of it", 3);
 }
 
+/* The report is not what a server was sent before a gradient. */
+static void test_who_has_reported_the_batch(void **state)
+{
+    (void)state;
+    written awaited = the_awaited(), server = the_server();
+    awaited.in_progress[0].step = 119;
+    written_add(&awaited, (recorder_event){.kind = EVENT_SLOT, .step = AWAITED, .at_us = 9 * SECOND, .took_us = 5});
+    written_says(&awaited, EVENT_SENT, WIRE_REPORT, PS_0, 0, AWAITED, 9);
+    written_says(&server, EVENT_RECEIVED, WIRE_PUSH, WORKER_1, 4, AWAITED, 9);
+    leave_all(the_master(), the_waiting(), server, awaited);
+    told_holds_up("worker.1", "has computed batch 117, and not sent all of it", 1);
+    written_says(&awaited, EVENT_SENT, WIRE_REPORT, MASTER, 0, AWAITED, 7);
+    leave_all(the_master(), the_waiting(), server, awaited);
+    told_holds_up("worker.1", "has sent what was measured of batch 117, which has not arrived: the link is slow", 1);
+    awaited.in_progress[0].step = AWAITED; /* it was leased again */
+    leave_all(the_master(), the_waiting(), server, awaited);
+    told_holds_up("worker.1", "computes batch 117", 1);
+}
+
 /* worker.1 cannot compute batch 117, as it waits for part 9 of ps.1, which has died. */
 static void test_a_chain(void **state)
 {
@@ -402,6 +421,7 @@ int main(void)
         cmocka_unit_test_setup(test_who_has_the_batch_and_lacks_examples, written_set_up),
         cmocka_unit_test_setup(test_who_has_the_batch_and_has_not_begun_it, written_set_up),
         cmocka_unit_test_setup(test_who_has_computed_the_batch, written_set_up),
+        cmocka_unit_test_setup(test_who_has_reported_the_batch, written_set_up),
         cmocka_unit_test_setup(test_a_chain, written_set_up),
         cmocka_unit_test_setup(test_a_gradient_on_its_way, written_set_up),
         cmocka_unit_test_setup(test_a_slow_server, written_set_up),

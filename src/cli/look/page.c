@@ -147,7 +147,7 @@ static status serve(const args *a, char **dirs, error *err)
     sigaddset(&leave, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &leave, NULL);
     double price;
-    TRY(page_price_read(args_text(a, "price"), &price, err));
+    TRY(page_price_read(a, &price, err));
     TRY(open_place(a, &at, err));
     if (args_has(a, "wait"))
         for (int i = 0; i < a->n_operands; i++)

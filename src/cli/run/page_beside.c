@@ -1,5 +1,4 @@
 #include "cli/run/page_beside.h"
-#include "cli/run/page_price.h"
 
 #include "common/base/alloc.h"
 #include "job/process/child.h"
@@ -29,8 +28,6 @@ page_words page_words_of(const config *c)
 static status check_words(const page_words *w, error *err)
 {
     const char *const files[] = {w->certificate, w->certificate_key, w->token_file};
-    double per_hour;
-    TRY(page_price_read(w->price, &per_hour, err));
     if (!w->certificate != !w->certificate_key)
         return FAIL(err, E_CONFIG,
                     "distributed.page_certificate and distributed.page_certificate_key need each other");

@@ -33,7 +33,7 @@ typedef struct page_beside {
 page_words page_words_of(const config *c);
 
 /* Opens its socket, if a page is asked for. E_CONFIG: the place is none, in use, or may not be served from.
- * E_USAGE: the price is none. */
+ * The price was checked, by the configuration or page_price.h. */
 MUST_USE status page_beside_open(const page_words *words, page_beside *ret, error *err);
 
 /* It is served from the moment in which there is a job in the dir; says its address on standard error. */

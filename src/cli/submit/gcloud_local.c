@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/run/oversubscription.h"
 #include "cli/run/page_beside.h"
+#include "cli/run/page_price.h"
 #include "cli/submit/report.h"
 #include "cli/submit/target.h"
 #include "common/base/alloc.h"
@@ -28,6 +29,7 @@ typedef struct rehearsal {
     const char **arguments; /* of every task: "train", ... */
     char *job;              /* TF_CONFIG's field of that name */
     char *job_dir;          /* as a path; NULL: none was given */
+    const char *price;      /* --price among the arguments; NULL: none */
     char *served[2];        /* "--page=PLACE", "--metrics=PLACE", of a job in one process; NULL: none */
     roster_shape shape;
 } rehearsal;
@@ -116,6 +118,20 @@ static void choose_arguments(rehearsal *r)
     json_decref(field);
 }
 
+/* The page of a cluster is served here. */
+static status read_price(rehearsal *r, error *err)
+{
+    args train;
+    int n = 0;
+    while (r->args->rest[n])
+        n++;
+    TRYF(args_parse(&command_train, n, (char *const *)(uintptr_t)r->args->rest, &train, err), err,
+         "local: the arguments behind --");
+    TRYF(page_price_check(&train, err), err, "local");
+    r->price = args_text(&train, "price");
+    return OK;
+}
+
 /* --- one process --- */
 
 static char *lone_tf_config(const rehearsal *r)
@@ -165,7 +181,7 @@ static int run_cluster(const rehearsal *r, error *err)
             err, E_USAGE, "local: --job-dir DIR is missing; with --distributed tasks share one"));
     char *logs = xasprintf("%s/log", r->job_dir);
     page_beside page = PAGE_BESIDE_NONE;
-    status st = page_beside_open(&(page_words){.place = place_of(r->args, "page")}, &page, err);
+    status st = page_beside_open(&(page_words){.place = place_of(r->args, "page"), .price = r->price}, &page, err);
     if (st == OK)
         st = fs_mkdirs(logs, err);
     if (st == OK)
@@ -206,9 +222,11 @@ static int gcloud_local_run(rehearsal *r, error *err)
         warn_of_oversubscription(&r->shape);
     if (args_has(r->args, "json") && !args_has(r->args, "dry-run"))
         return status_exit_code(FAIL(err, E_USAGE, "local: --json is the form of --dry-run's report; add --dry-run"));
-    if (args_has(r->args, "dry-run"))
+    status st = is_distributed ? read_price(r, err) : OK;
+    if (st == OK && args_has(r->args, "dry-run"))
         return status_exit_code(print_tasks(r, err));
-    status st = dir ? gcs_path(dir, &r->job_dir, err) : OK;
+    if (st == OK && dir)
+        st = gcs_path(dir, &r->job_dir, err);
     if (st == OK && is_distributed)
         return run_cluster(r, err);
     return status_exit_code(st == OK ? run_alone(r, err) : st);

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/run/model_archive.h"
 #include "cli/run/page_beside.h"
+#include "cli/run/page_price.h"
 #include "cli/run/settings.h"
 #include "job/spec/flags.h"
 
@@ -64,7 +65,7 @@ static status check_task_flags(const args *train, error *err)
         return FAIL(err, E_USAGE,
                     "-s and --job-dir are not for the tasks' arguments: give --job-dir to submit, "
                     "before the --");
-    return OK;
+    return page_price_check(train, err);
 }
 
 /* As `train` will read them. */
@@ -156,13 +157,16 @@ const char *const *submit_request_arguments(const submit_request *o, const char 
     return command_line(o, submit_request_train_words(o, path), again);
 }
 
-static status read_arguments(submit_request *o, error *err)
+/* `has_page`: submit itself serves one. */
+static status read_arguments(submit_request *o, bool has_page, error *err)
 {
     const char *const *list = o->job.pools[ROLE_MASTER].args;
     args train;
     TRY(check_same_arguments(&o->job, err));
     TRY(parse_arguments(list, &train, err));
     TRY(resolve_config(&train, o, err));
+    has_page = has_page || config_str(o->resolved, "distributed.page");
+    TRYF(page_price_check_shown(&train, has_page, err), err, "submit");
     if (!o->job.job_dir)
         return FAIL(err, E_USAGE,
                     "where to write is missing: give --job-dir DIR, before the --, or "
@@ -189,7 +193,7 @@ status submit_request_read(const args *a, const char *page, submit_request *ret,
     submit_request o = {.memory = arena_create(), .target = target ? target : SUBMIT_TARGET, .page = page};
     status st = read_job(a, &o, err);
     if (st == OK)
-        st = read_arguments(&o, err);
+        st = read_arguments(&o, args_has(a, "page"), err);
     if (st != OK) {
         submit_request_fini(&o);
         return st;

@@ -16,6 +16,7 @@
 #include "cli/run/input_files.h"
 #include "cli/run/model_archive.h"
 #include "cli/run/oversubscription.h"
+#include "cli/run/page_price.h"
 #include "cli/run/settings.h"
 #include "cli/train/batch_size.h"
 #include "cli/train/dryrun.h"
@@ -318,8 +319,6 @@ static status open_page(train_job *j, error *err)
 {
     page_words words = page_words_of(j->config);
     error why = ERROR_INIT;
-    if (!is_in_cluster(j->cluster) && args_has(j->args, "price") && !words.place)
-        return FAIL(err, E_USAGE, "train: --price is what the job's page shows: give --page too");
     if (!is_in_cluster(j->cluster))
         return page_beside_open(&words, &j->page, err);
     if (j->cluster->is_chief && page_beside_open(&words, &j->page, &why) != OK)
@@ -359,9 +358,7 @@ static status train_read_job(const args *a, train_job *ret, error *err)
     const char *recover = args_text(a, "recover");
     int64_t step;
     if (recover && *recover && !train_chooses_step(a, &step))
-        return FAIL(err, E_USAGE,
-                    "train: --recover=%s: must be --recover alone, or --recover=step-N as in "
-                    "step-500",
+        return FAIL(err, E_USAGE, "train: --recover=%s: must be --recover alone, or --recover=step-N as in step-500",
                     recover);
     if (recover && args_has(a, "force"))
         return FAIL(err, E_USAGE, "Illegal arguments: both force and recover are true.");
@@ -370,10 +367,13 @@ static status train_read_job(const args *a, train_job *ret, error *err)
     ret->progress = choose_progress(a);
     TRY(process_faults_read(args_text(a, "fault"), &ret->faults, err));
     config_notes_package(args_text(a, "include-package"));
+    TRYF(page_price_check(a, err), err, "train");
     TRY(load_config(ret, NULL, err));
     config_notes_log(ret->config);
     TRY(membership_find(a, ret->config, &ret->cluster, err));
     TRY(refuse_auto_in_cluster(ret, err));
+    bool has_page = is_in_cluster(ret->cluster) || config_str(ret->config, "distributed.page");
+    TRYF(page_price_check_shown(a, has_page, err), err, "train");
     if (ret->cluster->trial && *ret->cluster->trial)
         LOG_I("TRIAL", "number=%s", ret->cluster->trial);
     return args_has(a, "dry-run") ? OK : choose_dir(ret, err);

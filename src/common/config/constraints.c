@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/byte_size.h"
 #include "common/base/json.h"
+#include "common/config/distributed_constraints.h"
 #include "common/config/optimizer_constraints.h"
 #include "common/config/options.h"
 #include "common/config/reader_sections.h"
@@ -221,11 +222,6 @@ static bool scales_dynamically(const json_t *tree)
 static status constraints_check_mode(const json_t *tree, error *err)
 {
     const char *mode = json_string_value(constraints_value_at(tree, "distributed.mode"));
-    int64_t staleness = json_integer_value(constraints_value_at(tree, "distributed.staleness"));
-    if (staleness && strcmp(mode, "ssp") != 0)
-        return FAIL(err, E_CONFIG,
-                    "distributed.staleness: %lld has no meaning in mode %s; expected 0, or mode ssp",
-                    (long long)staleness, mode);
     if (strcmp(mode, "sync") == 0)
         return OK;
     if (!json_is_null(constraints_value_at(tree, "trainer.grad_norm")))
@@ -242,17 +238,6 @@ static status constraints_check_mode(const json_t *tree, error *err)
         return FAIL(err, E_CONFIG,
                     "trainer.num_gradient_accumulation_steps: mode %s applies every batch by "
                     "itself; expected 1, with a larger data_loader.batch_size, or mode sync",
-                    mode);
-    return OK;
-}
-
-static status check_standbys(const json_t *tree, error *err)
-{
-    const char *mode = json_string_value(constraints_value_at(tree, "distributed.mode"));
-    if (json_integer_value(constraints_value_at(tree, "distributed.ps_replicas")) &&
-        strcmp(mode, "sync") != 0)
-        return FAIL(err, E_CONFIG,
-                    "distributed.ps_replicas: standbys are kept in mode sync only, not in %s; use 0",
                     mode);
     return OK;
 }
@@ -449,7 +434,7 @@ status constraints_check(const json_t *tree, error *err)
     TRY(check_trackers(tree, err));
     TRY(optimizer_constraints_check(constraints_value_at(tree, "trainer.optimizer"), err));
     TRY(check_tagger(tree, err));
-    TRY(check_standbys(tree, err));
+    TRY(distributed_constraints_check(constraints_value_at(tree, "distributed"), err));
     TRY(check_goal(tree, err));
     TRY(check_schedule(tree, err));
     TRY(check_schedules(tree, err));

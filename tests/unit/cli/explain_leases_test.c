@@ -386,6 +386,23 @@ static void test_a_lane_without_a_batch(void **state)
     told_holds_up("ps.1", "writes its shard of the checkpoint of step 120", 2);
 }
 
+/* All count whose lanes wait, though the master is followed but for the first. */
+static void test_lanes_without_a_batch(void **state)
+{
+    (void)state;
+    written master = written_by(ROLE_MASTER, 0, RECORDING_SIGNAL), shard = written_by(ROLE_PS, 1, RECORDING_ASKED);
+    written first = idle_worker(), second = written_by(ROLE_WORKER, 1, RECORDING_ASKED);
+    leases(&first, EVENT_RECEIVED, MASTER, 0, 116, 20);
+    written_says(&master, EVENT_SENT, WIRE_CUT, PS_1, 0, 120, 3);
+    written_add(&master, (recorder_event){.kind = EVENT_STEP_DONE, .lane = -1, .step = 120, .at_us = 3 * SECOND});
+    written_is_in(&shard, EVENT_WRITE_SHARD, -1, 120, 1, 2);
+    written_is_in(&second, EVENT_IDLE, 0, -1, 0, 5);
+    written_is_in(&second, EVENT_IDLE, 1, -1, 0, 4);
+    written_leave(&shard, "ps.1.bin");
+    leave_all(master, first, the_server(), second);
+    told_holds_up("ps.1", "writes its shard of the checkpoint of step 120", 3);
+}
+
 /* It has not begun what it was leased, as ps.1, which is stopped, does not send the weights. */
 static void test_an_idle_lane_whose_weights_do_not_come(void **state)
 {
@@ -435,6 +452,7 @@ int main(void)
         cmocka_unit_test_setup(test_async_nobody_waits, written_set_up),
         cmocka_unit_test_setup(test_async_nobody_waits_for_one_that_is_stopped, written_set_up),
         cmocka_unit_test_setup(test_a_lane_without_a_batch, written_set_up),
+        cmocka_unit_test_setup(test_lanes_without_a_batch, written_set_up),
         cmocka_unit_test_setup(test_an_idle_lane_whose_weights_do_not_come, written_set_up),
         cmocka_unit_test_setup(test_a_lane_without_a_batch_before_an_evaluation, written_set_up),
     };

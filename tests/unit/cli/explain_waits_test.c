@@ -311,13 +311,17 @@ static void test_leave_to_go_on(void **state)
     told_holds_up("ps.1", "writes its shard of the checkpoint of step 50", 2);
     told_text_says("  worker.0     waits for leave to go on behind version 50, of master.0, since 5.0 s\n");
     told_text_says_not("has not begun");
+    written second = first; /* it waits for the same */
+    second.head.index = second.head.indexes[ROLE_WORKER] = 1;
+    written_leave(&second, "worker.1.bin");
+    told_holds_up("ps.1", "writes its shard of the checkpoint of step 50", 3);
     master.head.n_events = 0;
     snprintf(master.head.text, sizeof master.head.text, "for=evaluation of the epoch before step=50");
     written_leave(&master, "master.0.bin");
     written evaluator = written_by(ROLE_EVALUATOR, 0, RECORDING_SIGNAL);
     written_is_in(&evaluator, EVENT_EVALUATE, -1, 50, 0, 4);
     written_leave(&evaluator, "evaluator.0.bin");
-    told_holds_up("evaluator.0", "evaluates step 50", 2);
+    told_holds_up("evaluator.0", "evaluates step 50", 3);
 }
 
 /* The only worker is stopped before it has asked for anything. */

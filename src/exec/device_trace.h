@@ -4,7 +4,8 @@
  * Each node has a stopwatch (node_times.h), and so has the run: it is started in front of all, and stopped when the
  * device has nothing left to do. The device starts it no earlier than the host has said so, and stops it after the
  * host has said so and before the host sees it. So its clock is placed on the host's as far as these three moments
- * leave it open: a few microseconds as a rule. No node of a run is placed in front of the run, none behind it.
+ * leave it open: a few microseconds as a rule. No node of a run is placed in front of the run, none behind it, but by
+ * what the two clocks part in it.
  *
  * Threads: the exec's.
  */

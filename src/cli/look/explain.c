@@ -79,16 +79,16 @@ static status fail_unknown(const char *dir, const job_view *v, error *err)
                 "(live.json)", dir);
 }
 
-static status explain(const args *a, const job_view *v, error *err)
+static status explain(const args *a, const char *dir, const job_view *v, error *err)
 {
     json_t *config = NULL, *waits = NULL;
     suggestions s;
-    status st = read_config(a->operands[0], &config, err);
+    status st = read_config(dir, &config, err);
     if (st == OK)
-        st = explain_waits(a->operands[0], v->live, &waits, err);
+        st = explain_waits(dir, v->live, &waits, err);
     const explain_facts f = explain_facts_of(v->job, v->live, config);
     if (st == OK && f.shares.lane_s <= 0 && !waits)
-        st = fail_unknown(a->operands[0], v, err);
+        st = fail_unknown(dir, v, err);
     s.n = 0;
     if (f.shares.lane_s > 0)
         suggestions_make(&f, &s);
@@ -105,7 +105,7 @@ static status explain_dir(const args *a, const char *dir, error *err)
 {
     job_view v;
     TRY(job_view_open(dir, &v, err));
-    status st = explain(a, &v, err);
+    status st = explain(a, dir, &v, err);
     job_view_close(&v);
     return st;
 }

@@ -86,13 +86,14 @@ static bool follow_idle(wait_graph *g, int at, int lane)
     return (last && follow_pushes(g, at, lane, last->step)) || any;
 }
 
-/* It has told the master what was measured; numbers of its reports to servers are others. */
-static bool has_reported(const wait_graph *g, const graph_wait *w)
+/* Whether whoever is waited for has sent such a message to the one who waits, or received it from there. Numbers of
+ * reports to servers are others than those to the master. */
+static bool has_passed(const wait_graph *g, const graph_wait *w, recorder_kind kind, wire_type type)
 {
     const recording *r = graph_recording(g, w->to);
     for (uint32_t k = r->head.n_events; k-- > 0;) {
         const recorder_event *e = &r->events[k];
-        if (e->kind == EVENT_SENT && e->a == WIRE_REPORT && e->step == w->step &&
+        if (e->kind == kind && e->a == (int32_t)type && e->step == w->step && (w->part < 0 || e->lane == w->part) &&
             graph_peer(g, r, (uint32_t)e->b) == w->from)
             return true;
     }
@@ -108,7 +109,7 @@ static void follow_holder(wait_graph *g, const graph_wait *w, int lane)
     bool is_computed = recording_computed(r, lane, w->step, 0);
     if (has_batch && (s.slot->step <= w->step || !is_computed))
         follow_lane(g, w->to, lane, &s);
-    else if (w->part < 0 && has_reported(g, w))
+    else if (w->part < 0 && has_passed(g, w, EVENT_SENT, WIRE_REPORT))
         graph_add_end(g, w->to, -1, "has sent what was measured of batch %lld" GRAPH_UNDERWAY, (long long)w->step);
     else if (!is_computed && !follow_idle(g, w->to, lane))
         graph_add_end(g, w->to, -1, "has not begun batch %lld", (long long)w->step);
@@ -171,18 +172,6 @@ static bool find_pull(const wait_graph *g, const graph_wait *w, open_pull *ret)
     return is_there;
 }
 
-static bool has_asked(const wait_graph *g, const graph_wait *w)
-{
-    const recording *r = graph_recording(g, w->to);
-    for (uint32_t k = r->head.n_events; k-- > 0;) {
-        const recorder_event *e = &r->events[k];
-        if (e->kind == EVENT_RECEIVED && e->a == WIRE_PULL && e->lane == w->part && e->step == w->step &&
-            graph_peer(g, r, (uint32_t)e->b) == w->from)
-            return true;
-    }
-    return false;
-}
-
 static void follow_weights(wait_graph *g, graph_wait w)
 {
     open_pull pull;
@@ -191,7 +180,7 @@ static void follow_weights(wait_graph *g, graph_wait w)
     g->depth++;
     bool waits = find_pull(g, &w, &pull), is_told = waits ? follow_floor(g, &w, &pull) : false;
     is_told = is_told || end_by_update(g, w.to);
-    if (!is_told && !waits && has_asked(g, &w))
+    if (!is_told && !waits && has_passed(g, &w, EVENT_RECEIVED, WIRE_PULL))
         graph_add_end(g, w.to, -1, "has sent part %d for batch %lld" GRAPH_UNDERWAY, w.part, (long long)w.step);
     else if (!is_told)
         graph_add_end(g, w.to, -1, "has not sent part %d for batch %lld", w.part, (long long)w.step);

@@ -22,14 +22,19 @@ static counts now(void)
                     counter_get(COUNTER_WORKER_IDLE)};
 }
 
+static void begin_idle(lane_times *t)
+{
+    lane_times_idle(t);
+    t->begin_us = clock_us() - IDLE_US;
+}
+
 /* It was idle for five seconds after a slot of step 7, when it is given one; other lanes were done `free_us` after it
  * (0: nothing was done since slots were dropped). */
 static counts idle_until(int64_t step, int64_t free_us)
 {
     lane_times t = {.lane = 0, .step = 7, .has_begun = true};
     counts before = now();
-    lane_times_idle(&t);
-    t.begin_us = clock_us() - IDLE_US;
+    begin_idle(&t);
     lane_times_idle_end(&t, step, free_us ? t.begin_us + free_us : 0);
     counts c = now();
     return (counts){c.lanes - before.lanes, c.wire - before.wire, c.idle - before.idle};
@@ -72,8 +77,7 @@ static void while_it_goes_on(void **state)
     (void)state;
     lane_times t = {.lane = 0, .step = 7, .has_begun = true};
     counts before = now();
-    lane_times_idle(&t);
-    t.begin_us = clock_us() - IDLE_US;
+    begin_idle(&t);
     lane_times_idle_on(&t);
     assert_int_equal(now().idle, before.idle);
     counter_add(COUNTER_WORKER_SLOTS, 1);
@@ -93,8 +97,7 @@ static void without_any_slot(void **state)
     lane_times t = {.lane = 1};
     int64_t starting = counter_get(COUNTER_WORKER_STARTING);
     counts before = now();
-    lane_times_idle(&t);
-    t.begin_us = clock_us() - IDLE_US;
+    begin_idle(&t);
     lane_times_idle_on(&t);
     assert_int_equal(now().idle, before.idle);
     counter_add(COUNTER_WORKER_SLOTS, 1);
